@@ -1,0 +1,50 @@
+#ifndef EXEC_OP_GROUP_H
+#define EXEC_OP_GROUP_H
+
+#include "exec/job_spec.h"
+#include "expr/expr.h"
+#include "op/pipe.h"
+
+/* Grouped and ungrouped aggregation as two pipes: input -> group sink (per-worker pre-aggregation,
+ * misses to radix partitions); then group source (one unit a partition: merge, then push its groups)
+ * -> downstream. Without keys there is one group, also over no rows. */
+
+struct group;
+
+struct group_measure {
+    enum exec_aggregate_function function;
+    struct expr *argument; /* NULL for COUNT_STAR */
+    struct expr *filter;   /* boolean; NULL: every row */
+    struct exec_type type; /* of the result, from group_measure_type */
+};
+
+/* Borrowed from the plan arena. Output columns: the keys, then the measures. */
+struct group_plan {
+    uint32_t rel;
+    struct expr *const *keys;
+    uint32_t key_count;
+    const struct group_measure *measures;
+    uint32_t measure_count;
+};
+
+/* Result types: counts int64; sum(int8..32, uint8..32) int64, sum(int64, uint64) decimal128(38,0),
+ * sum(decimal(p,s)) decimal128(38,s), sum(float) float64; avg float64; min, max the argument's type.
+ * EXEC_TYPE_MISMATCH names function and type; EXEC_NOT_IMPLEMENTED the function. */
+enum exec_code group_measure_type(enum exec_aggregate_function function,
+                                  const struct exec_type *argument, struct exec_type *type_out,
+                                  struct exec_error *err);
+const char *group_function_name(enum exec_aggregate_function function); /* "count_star", "sum" */
+
+enum exec_code group_create(struct job_context *job, const struct group_plan *plan,
+                            struct group **group_out, struct exec_error *err);
+struct op_sink *group_sink(struct group *group);
+struct op_source *group_source(struct group *group);
+
+/* For explain --analyze. */
+struct group_figures {
+    uint64_t groups, hot_hits, hot_misses, memory_bytes;
+    uint32_t partitions;
+};
+void group_figures(const struct group *group, struct group_figures *out);
+
+#endif

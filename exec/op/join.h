@@ -1,0 +1,56 @@
+#ifndef EXEC_OP_JOIN_H
+#define EXEC_OP_JOIN_H
+
+#include "exec/job_spec.h"
+#include "expr/expr.h"
+#include "op/pipe.h"
+
+/* A hash join as three pipes: build input -> build sink; then the directory pipe (one unit a radix
+ * partition, no operators, no sink); then the probe input runs through the probe operator. Kinds
+ * that emit build rows without a match need a fourth: unmatched source -> the same downstream. */
+
+struct join;
+
+struct join_output {
+    bool from_build;
+    uint32_t column; /* 0-based, of the build or probe input */
+};
+
+/* Everything is borrowed from the plan arena and outlives the job. `kind` is said from the probe side's
+ * view: INNER, LEFT (keep unmatched probe rows), RIGHT (keep unmatched build rows), FULL, LEFT_SEMI,
+ * LEFT_ANTI, LEFT_ANTI_NULL_AWARE, LEFT_MARK (adds a bool column behind the outputs). Keys of both
+ * sides have equal types, pairwise (the planner has cast them). */
+struct join_plan {
+    uint32_t rel;
+    enum exec_join_kind kind;
+    uint32_t key_count;
+    struct expr *const *build_keys;
+    struct expr *const *probe_keys;
+    const bool *nulls_equal;
+    const struct exec_type *build_types; /* of the build input's columns */
+    uint32_t build_column_count;
+    const struct exec_type *probe_types;
+    uint32_t probe_column_count;
+    const struct join_output *outputs; /* columns of the probe operator's output batches */
+    uint32_t output_count;
+    /* Part of the match: over the probe columns followed by the build columns; NULL: none. */
+    struct expr *residual;
+};
+
+/* EXEC_OK, EXEC_NOT_IMPLEMENTED (a kind or residual that is not there yet) or EXEC_MEMORY_BUDGET. */
+enum exec_code join_create(struct job_context *job, const struct join_plan *plan,
+                           struct join **join_out, struct exec_error *err);
+struct op_sink *join_build_sink(struct join *join);
+struct op_source *join_directory_source(struct join *join);
+struct operator *join_probe_operator(struct join *join);
+struct op_source *join_unmatched_source(struct join *join); /* NULL when the kind needs none */
+
+/* For explain --analyze. */
+struct join_figures {
+    uint64_t build_rows, directory_slots, memory_bytes, max_chain;
+    uint32_t partitions;
+    bool unique_keys;
+};
+void join_figures(const struct join *join, struct join_figures *out);
+
+#endif

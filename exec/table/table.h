@@ -1,0 +1,107 @@
+#ifndef EXEC_TABLE_TABLE_H
+#define EXEC_TABLE_TABLE_H
+
+#include "exec/error.h"
+#include "exec/exec.h"
+#include "numa/arena.h"
+#include "vec/batch.h"
+
+#include <stdatomic.h>
+
+/* Resident tables: immutable, reference-counted versions in a catalogue; column-wise chunks, each
+ * bound to one node. */
+
+enum { TABLE_CHUNK_ROWS = 64 * BATCH_ROWS };
+
+/* Bounds of one column over one chunk or a whole table; min and max in the layout of exec_literal's
+ * value (utf8, binary: not kept). */
+struct column_stats {
+    uint64_t null_count;
+    bool has_bounds; /* at least one present value and an ordered fixed-width type */
+    union {
+        int64_t i64;
+        uint64_t u64;
+        double f64;
+    } min, max;
+    uint64_t distinct_estimate; /* 0: unknown */
+};
+
+/* data and valid as in struct vec, for up to TABLE_CHUNK_ROWS rows, 64-byte aligned. */
+struct table_column {
+    const void *data;
+    const uint64_t *valid;
+    struct column_stats stats;
+};
+
+struct table_chunk {
+    uint32_t row_count; /* 1..TABLE_CHUNK_ROWS; any chunk of a table may be part filled */
+    uint16_t node;
+    struct nu_arena arena; /* everything of this chunk */
+    struct table_column *columns;
+};
+
+/* Row numbers of a scan are chunk_index * TABLE_CHUNK_ROWS + row in chunk. */
+struct table {
+    _Atomic uint32_t references;
+    char *name;
+    uint64_t version;
+    struct exec_schema schema; /* owned */
+    struct table_chunk **chunks;
+    uint32_t chunk_count;
+    uint64_t row_count, memory_bytes;
+    struct column_stats *stats; /* per column, over all chunks */
+};
+
+void table_ref(struct table *table);
+void table_unref(struct table *table); /* frees at the last one; any thread */
+
+/* The batch of rows [row, row + count) of one chunk, count <= BATCH_ROWS, row a multiple of
+ * BATCH_ROWS; columns[] has room for column_count entries, taken from `column_map` (0-based). */
+void table_chunk_batch(const struct table_chunk *chunk, const struct table *table,
+                       const uint32_t *column_map, uint32_t column_count, uint32_t row,
+                       uint32_t count, struct vec *columns, struct batch *batch_out);
+
+/* ---- building ----------------------------------------------------------------------------------- */
+
+/* Appends batches into chunks of one node; one builder has one owning thread. Finished chunks are
+ * taken off in order. */
+struct chunk_builder;
+
+struct chunk_builder *chunk_builder_create(struct nu_page_pool *pages, struct nu_budget *budget,
+                                           unsigned node, const struct exec_schema *schema);
+/* Copies the selected rows (strings too). EXEC_OK or EXEC_MEMORY_BUDGET. */
+enum exec_code chunk_builder_append(struct chunk_builder *builder, const struct batch *batch,
+                                    struct exec_error *err);
+/* The next full chunk, or with `rest` also the last part filled one; NULL: none. Caller owns it. */
+struct table_chunk *chunk_builder_take(struct chunk_builder *builder, bool rest);
+void chunk_builder_destroy(struct chunk_builder *builder);
+void table_chunk_destroy(struct table_chunk *chunk);
+
+/* ---- catalogue ----------------------------------------------------------------------------------- */
+
+struct catalogue;
+
+struct catalogue *catalogue_create(struct nu_page_pool *pages, struct nu_budget *tables_budget);
+void catalogue_destroy(struct catalogue *catalogue);
+struct nu_budget *catalogue_budget(struct catalogue *catalogue);
+
+/* The current version, with a reference for the caller; NULL: no such table. */
+struct table *catalogue_get(struct catalogue *catalogue, const char *name);
+bool catalogue_has(struct catalogue *catalogue, const char *name);
+
+/* Make a table of `chunks` (ownership moves, also on failure) and swap it in. On EXEC_OK *table_out
+ * (may be NULL) holds a reference. EXEC_EXISTS when it is there and replace is false. */
+enum exec_code catalogue_put(struct catalogue *catalogue, const char *name,
+                             const struct exec_schema *schema, struct table_chunk **chunks,
+                             uint32_t chunk_count, bool replace, struct table **table_out,
+                             struct exec_error *err);
+enum exec_code catalogue_drop(struct catalogue *catalogue, const char *name,
+                              struct exec_error *err);
+enum exec_code catalogue_list(struct catalogue *catalogue, const char *name,
+                              struct exec_table_list *list_out, struct exec_error *err);
+uint32_t catalogue_count(struct catalogue *catalogue);
+
+/* 1..255 bytes of UTF-8 without control characters. */
+enum exec_code table_name_check(const char *name, struct exec_error *err);
+
+#endif
