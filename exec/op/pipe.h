@@ -36,25 +36,29 @@ struct op_cursor {
 
 enum { PIPE_OPS_MAX = 64 };
 
-/* ---- operators ----------------------------------------------------------------------------------- */
+/* ---- operators
+ * ----------------------------------------------------------------------------------- */
 
-/* op/<name>.c defines one operator_kind and a create function. Instances live in the job's plan arena
- * and are shared by all workers; per-worker state sits in arrays of worker_count, made at create. */
+/* op/<name>.c defines one operator_kind and a create function. Instances live in the job's plan
+ * arena and are shared by all workers; per-worker state sits in arrays of worker_count, made at
+ * create. */
 struct operator;
 struct operator_kind {
     const char *name; /* "filter", "join probe" */
     /* `index` is this operator's place: it pushes on with pipe_push(run, index + 1, batch) and owns
      * run->cursors[index]. Scratch it allocates before pushing is marked and rewound by itself. */
-    enum push_result (*push)(struct operator *op, struct pipe_run *run, uint32_t index,
+    enum push_result (*push)(struct operator* op, struct pipe_run *run, uint32_t index,
                              const struct batch *in);
 };
-struct operator {
+struct operator
+{
     const struct operator_kind *kind;
     uint32_t rel; /* 1-based relation, for explain and errors */
     _Atomic uint64_t rows_out;
 };
 
-/* ---- sinks: pipeline breakers ---------------------------------------------------------------------- */
+/* ---- sinks: pipeline breakers
+ * ---------------------------------------------------------------------- */
 
 struct op_sink;
 struct sink_kind {
@@ -69,7 +73,7 @@ struct sink_kind {
     void (*morsel_end)(struct op_sink *sink, struct pipe_run *run);
     /* Once, after the last unit of the last pipe that ends in this sink, on a worker; combines the
      * per-worker states (long work belongs into a pipe of its own). Not called when the job failed.
-     * Returns EXEC_OK or fills err. */
+     * Returns EXEC_OK or fills err; abort is not called after it. NULL: nothing to do. */
     enum exec_code (*finish)(struct op_sink *sink, struct job_context *job, uint32_t worker,
                              struct exec_error *err);
     /* Instead of finish when the job failed: gives back what arenas do not own. May be NULL. */
@@ -78,11 +82,13 @@ struct sink_kind {
 struct op_sink {
     const struct sink_kind *kind;
     uint32_t rel;
-    uint32_t pipes_left; /* pipes that still feed it; pipe.c counts down */
+    _Atomic uint32_t
+        pipes_left; /* pipes that still feed it; counted up by pipe_set_sink, down by pipe.c */
     _Atomic uint64_t rows_in;
 };
 
-/* ---- sources --------------------------------------------------------------------------------------- */
+/* ---- sources
+ * --------------------------------------------------------------------------------------- */
 
 struct op_source;
 struct source_kind {
@@ -90,11 +96,11 @@ struct source_kind {
     /* Once, on a worker, when the pipes it depends on have finished: adds the initial ranges with
      * pipe_add_range and sets units_total. */
     enum exec_code (*start)(struct op_source *source, struct pipe *pipe, struct exec_error *err);
-    /* Push about unit_target units from the front of *range; advance range->begin over batches taken
-     * whole, nothing else. run->state (NULL at first) is the source's own state of a suspended unit;
-     * it survives suspension with the range, and range->unsplit says how many units it covers.
-     * Returns PUSH_MORE (slice done or range empty), or what a push returned. PUSH_SUSPEND with
-     * run->waits_for_source set: the source itself waits (I/O). */
+    /* Push about unit_target units from the front of *range; advance range->begin over batches
+     * taken whole, nothing else. run->state (NULL at first) is the source's own state of a
+     * suspended unit; it survives suspension with the range, and range->unsplit says how many units
+     * it covers. Returns PUSH_MORE (slice done or range empty), or what a push returned.
+     * PUSH_SUSPEND with run->waits_for_source set: the source itself waits (I/O). */
     enum push_result (*scan)(struct op_source *source, struct pipe_run *run,
                              struct sched_range *range, uint64_t unit_target);
     /* For sources that wait: park(state) as in sched_pipeline_ops. NULL otherwise. */
@@ -114,26 +120,31 @@ struct op_source {
     _Atomic uint64_t rows_out;
 };
 
-/* ---- one morsel -------------------------------------------------------------------------------------- */
+/* ---- one morsel
+ * -------------------------------------------------------------------------------------- */
 
 struct pipe_run {
     struct pipe *pipe;
     struct job_context *job;
     uint32_t worker;
     uint32_t node;
-    struct nu_arena *scratch;  /* this worker's; mark and rewind */
-    struct op_cursor *cursors; /* operators, then the sink; zeroed by the source before a new batch */
-    void *state;               /* the source's, see source_kind.scan */
+    struct nu_arena *scratch; /* this worker's; mark and rewind */
+    struct op_cursor
+        *cursors; /* operators, then the sink; zeroed by the source before a new batch */
+    void *state;  /* the source's, see source_kind.scan */
     bool waits_for_source;
-    bool out_of_time; /* a PUSH_SUSPEND was for time, not for credit: requeued at once */
+    bool out_of_time;   /* a PUSH_SUSPEND was for time, not for credit: requeued at once */
+    bool batch_pending; /* pipe.c's: the source's last batch was not taken whole */
     uint64_t deadline_ns;
+    uint64_t rows[PIPE_OPS_MAX + 1]; /* pipe.c's: rows handed to each place in this morsel */
 };
 
-/* Hand a batch to operator `index`, or to the sink behind the last operator; batches without selected
- * rows are dropped here. Checks the job's stop flag. */
+/* Hand a batch to operator `index`, or to the sink behind the last operator; batches without
+ * selected rows are dropped here. Checks the job's stop flag. */
 enum push_result pipe_push(struct pipe_run *run, uint32_t index, const struct batch *batch);
 
-/* A source hands over its next batch: zeroes the cursors unless this batch is being pushed again. */
+/* A source hands over its next batch: zeroes the cursors unless this batch is being pushed again.
+ */
 enum push_result pipe_push_source(struct pipe_run *run, const struct batch *batch);
 
 /* For expanding operators, every few thousand rows: true when the slice is spent or the job stops.
