@@ -1,0 +1,1 @@
+morsel_test(exec hash_vec LABELS unit)
