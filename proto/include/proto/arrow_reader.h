@@ -37,7 +37,7 @@ void arrow_batch_fini(struct arrow_batch *batch);
 
 /* message_bytes_max: of one encapsulated message. NULL: no memory. */
 struct arrow_reader *arrow_reader_create(size_t message_bytes_max);
-void arrow_reader_destroy(struct arrow_reader *reader); 
+void arrow_reader_destroy(struct arrow_reader *reader);
 
 enum arrow_event arrow_reader_feed(struct arrow_reader *reader, const uint8_t *bytes, size_t size,
                                    size_t *used_out, struct arrow_batch *batch,
