@@ -154,8 +154,8 @@ struct exec_upload_events {
     /* The buffers of one append are no longer needed (`token` as given to it). */
     void (*appended)(void *owner, void *token);
     /* Exactly once, after commit or abort or a failure of an append, when no append is left under
-     * way. code EXEC_OK: the table is visible; info is valid during the call. The upload must not
-     * be used afterwards. */
+     * way. code EXEC_OK: the table is visible; info is valid during the call. Calls that cross with
+     * it are harmless (appends are still `appended`), until exec_upload_release. */
     void (*done)(void *owner, const struct exec_error *error, const struct exec_table_info *info);
 };
 
@@ -174,6 +174,11 @@ void exec_upload_append(struct exec_upload *upload, const struct exec_column_buf
                         void *token);
 void exec_upload_commit(struct exec_upload *upload);
 void exec_upload_abort(struct exec_upload *upload, enum exec_code code, const char *reason);
+
+/* Gives the handle back; exactly once for every begun upload, by its owner, after which it makes no
+ * further call. Usually after `done`; before a commit or abort it means abort (EXEC_CANCELLED), and
+ * `done` still follows. */
+void exec_upload_release(struct exec_upload *upload);
 
 /* ---- figures -------------------------------------------------------------------------------- */
 
