@@ -18,12 +18,18 @@ static bool budget_charge_one(struct nu_budget *budget, size_t bytes)
         }
     } while (!atomic_compare_exchange_weak_explicit(&budget->used_bytes, &used, used + bytes,
                                                     memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+/* Only after every level agreed: a refused charge must not show as a peak. */
+static void budget_note_peak(struct nu_budget *budget)
+{
+    const uint64_t used = nu_budget_used(budget);
     uint64_t peak = atomic_load_explicit(&budget->peak_bytes, memory_order_relaxed);
-    while (peak < used + bytes &&
-           !atomic_compare_exchange_weak_explicit(&budget->peak_bytes, &peak, used + bytes,
+    while (peak < used &&
+           !atomic_compare_exchange_weak_explicit(&budget->peak_bytes, &peak, used,
                                                   memory_order_relaxed, memory_order_relaxed)) {
     }
-    return true;
 }
 
 struct nu_budget *nu_budget_charge(struct nu_budget *budget, size_t bytes)
@@ -36,6 +42,9 @@ struct nu_budget *nu_budget_charge(struct nu_budget *budget, size_t bytes)
             atomic_fetch_sub_explicit(&undo->used_bytes, bytes, memory_order_relaxed);
         }
         return level;
+    }
+    for (struct nu_budget *level = budget; level != NULL; level = level->parent) {
+        budget_note_peak(level);
     }
     return NULL;
 }

@@ -16,8 +16,9 @@ struct nu_arena_block;
 struct nu_arena {
     struct nu_page_pool *pool;
     struct nu_budget *budget;
-    struct nu_arena_block *blocks;   /* newest first */
-    unsigned char *cursor, *end;     /* free part of the newest block */
+    struct nu_arena_block *blocks; /* newest first */
+    struct nu_arena_block *spare;  /* kept by rewind and reset, charged; NULL: none */
+    unsigned char *cursor, *end;   /* free part of the block in use */
     size_t charged_bytes;
     unsigned node;
     const struct nu_budget *refused; /* who said no, for the error message; NULL: the kernel */
@@ -33,8 +34,8 @@ void *nu_arena_alloc(struct nu_arena *arena, size_t size_bytes, size_t align_byt
 void *nu_arena_calloc(struct nu_arena *arena, size_t size_bytes, size_t align_bytes);
 char *nu_arena_strdup(struct nu_arena *arena, const char *text);
 
-/* Stack use, for scratch memory: everything allocated after the mark is gone after the rewind. Marks
- * nest; a mark older than the last rewind target stays valid. */
+/* Stack use, for scratch memory: everything allocated after the mark is gone after the rewind.
+ * Marks nest; a mark older than the last rewind target stays valid. */
 struct nu_arena_mark {
     struct nu_arena_block *block;
     unsigned char *cursor;
@@ -42,7 +43,8 @@ struct nu_arena_mark {
 struct nu_arena_mark nu_arena_mark(const struct nu_arena *arena);
 void nu_arena_rewind(struct nu_arena *arena, struct nu_arena_mark mark); /* keeps one spare block */
 
-void nu_arena_reset(struct nu_arena *arena);   /* keeps one block */
-void nu_arena_destroy(struct nu_arena *arena); /* gives back pages and charge; arena may be reused */
+void nu_arena_reset(struct nu_arena *arena); /* keeps one block as spare */
+void nu_arena_destroy(
+    struct nu_arena *arena); /* gives back pages and charge; arena may be reused */
 
 #endif

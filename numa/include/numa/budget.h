@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* An account of bytes with a limit and a parent: job -> pool ("jobs", "tables", "net") -> process.
- * A charge succeeds at every level or at none. Lock-free, any thread. A budget is plain memory of its
- * owner and outlives everything charged to it. */
+ * A charge succeeds at every level or at none. Lock-free, any thread. A budget is plain memory of
+ * its owner and outlives everything charged to it. */
 struct nu_budget {
     _Alignas(128) _Atomic uint64_t used_bytes;
     _Atomic uint64_t peak_bytes;
@@ -20,7 +20,8 @@ struct nu_budget {
 void nu_budget_init(struct nu_budget *budget, const char *name, uint64_t limit_bytes,
                     struct nu_budget *parent);
 
-/* Returns NULL on success, else the first budget on the way up that refused; nothing is charged then. */
+/* Returns NULL on success, else the first budget on the way up that refused; nothing is charged
+ * then. */
 struct nu_budget *nu_budget_charge(struct nu_budget *budget, size_t bytes);
 void nu_budget_refund(struct nu_budget *budget, size_t bytes);
 

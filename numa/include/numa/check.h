@@ -2,8 +2,8 @@
 #define NUMA_CHECK_H
 #include <assert.h>
 
-/* NU_DCHECK(condition): assert for inner loops, compiled in debug builds only. Plain assert stays on
- * in every build type. */
+/* NU_DCHECK(condition): assert for inner loops, compiled in debug builds only. Plain assert stays
+ * on in every build type. */
 #ifdef MORSEL_DEBUG
 #define NU_DCHECK(condition) assert(condition)
 #else

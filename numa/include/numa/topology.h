@@ -16,8 +16,8 @@ enum {
 struct nu_cpu {
     uint16_t os_cpu; /* the kernel's number, for affinity */
     uint16_t node;
-    uint16_t core;   /* CPUs with the same (socket, core) are SMT siblings */
-    uint16_t l3;     /* CPUs with the same l3 share a last-level cache */
+    uint16_t core; /* CPUs with the same (socket, core) are SMT siblings */
+    uint16_t l3;   /* CPUs with the same l3 share a last-level cache */
     uint16_t socket;
 };
 
@@ -36,19 +36,21 @@ enum nu_level {
 };
 
 /* The machine as this process may use it: sysfs cut down by sched_getaffinity() and by the whole
- * cgroup path (the smallest limit on the way to the root wins). Immutable after nu_topology_read. */
+ * cgroup path (the smallest limit on the way to the root wins). Immutable after nu_topology_read.
+ */
 struct nu_topology {
     uint32_t node_count; /* >= 1; nodes with at least one usable CPU */
     uint32_t cpu_count;  /* >= 1 */
     struct nu_node nodes[NU_NODES_MAX];
-    struct nu_cpu cpus[NU_CPUS_MAX]; /* sorted by node, then core; SMT siblings of one core adjacent */
+    struct nu_cpu
+        cpus[NU_CPUS_MAX]; /* sorted by node, then core; SMT siblings of one core adjacent */
     uint8_t distance[NU_NODES_MAX][NU_NODES_MAX];
     double cpu_quota;            /* CPUs' worth of time allowed by cpu.max; 0: no limit */
     uint64_t memory_limit_bytes; /* the smaller of physical memory and the cgroup limits */
     uint64_t l2_bytes, l3_bytes; /* of the first CPU; 0 when unknown */
     bool fake;                   /* read from a file: placement is bookkeeping only */
     bool can_bind;               /* more than one real node and mbind() allowed */
-    char summary[256];           /* one line for the log: what was found, from where, what degraded */
+    char summary[256]; /* one line for the log: what was found, from where, what degraded */
 };
 
 /* fake_path  NULL: the real machine. Else a text file: lines "node N memory BYTES", "cpu C node N

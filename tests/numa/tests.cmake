@@ -1,0 +1,7 @@
+morsel_test(numa arena LABELS unit)
+morsel_test(numa budget LABELS unit)
+morsel_test(numa cgroup_limits LABELS unit)
+morsel_test(numa page_pool LABELS unit)
+morsel_test(numa pinned_thread LABELS unit)
+morsel_test(numa region_map LABELS unit)
+morsel_test(numa topology LABELS unit)
