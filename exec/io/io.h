@@ -4,7 +4,6 @@
 #include "exec/error.h"
 #include "exec/exec.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +22,7 @@ struct io_config {
     void *log_owner;
 };
 int io_create(const struct io_config *config, struct io **io_out); /* 0 or a negative errno */
-void io_destroy(struct io *io); /* no request may be under way */
+void io_destroy(struct io *io); /* no request may be under way; waits for closes */
 bool io_uses_uring(const struct io *io);
 
 /* A request is owned by the caller and untouched by it from submit until `complete`, which runs on
@@ -44,7 +43,12 @@ struct io_request {
     size_t size;
     uint64_t offset;
     uint32_t node;
+    uint32_t retries;
     struct io_request *next;
+};
+
+enum {
+    IO_RETRIES_MAX = 1000, /* times one request is interrupted or told to try again before it fails */
 };
 
 /* Open for reading: with root, below it (openat2 RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS: -EXDEV or
