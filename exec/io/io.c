@@ -153,11 +153,9 @@ bool io_read_wants_more(struct io_request *request, int64_t got)
 void io_read_finish(struct io *io, struct io_request *request, bool uring)
 {
     if (request->result > 0) {
-        atomic_fetch_add_explicit(&io->read_bytes, (uint64_t)request->result,
-                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&io->read_bytes, (uint64_t)request->result, memory_order_relaxed);
     }
-    atomic_fetch_add_explicit(uring ? &io->reads_uring : &io->reads_pread, 1,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(uring ? &io->reads_uring : &io->reads_pread, 1, memory_order_relaxed);
     request->complete(request); /* the request may be gone from here on */
 }
 

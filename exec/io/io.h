@@ -48,12 +48,13 @@ struct io_request {
 };
 
 enum {
-    IO_RETRIES_MAX = 1000, /* times one request is interrupted or told to try again before it fails */
+    IO_RETRIES_MAX =
+        1000, /* times one request is interrupted or told to try again before it fails */
 };
 
 /* Open for reading: with root, below it (openat2 RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS: -EXDEV or
- * -ELOOP when it leads out); without, any path. Regular files only (-EISDIR, -EINVAL). root and path
- * are borrowed until completion. */
+ * -ELOOP when it leads out); without, any path. Regular files only (-EISDIR, -EINVAL). root and
+ * path are borrowed until completion. */
 void io_open(struct io *io, struct io_request *request, const char *root, const char *path);
 
 /* Read size bytes at offset into buffer, retried until whole or end of file. */

@@ -25,9 +25,9 @@ struct io_backend {
 int io_uring_backend_create(struct io *io, uint32_t node_count, struct io_backend **backend_out);
 int io_sync_backend_create(struct io *io, struct io_backend **backend_out);
 
-/* One transfer of a read is over: `got` bytes or a negative errno. Returns true when the request wants
- * another transfer at offset + result (short read, EINTR, EAGAIN); false when it is whole, at the end
- * of the file or failed, and io_read_finish is due. */
+/* One transfer of a read is over: `got` bytes or a negative errno. Returns true when the request
+ * wants another transfer at offset + result (short read, EINTR, EAGAIN); false when it is whole, at
+ * the end of the file or failed, and io_read_finish is due. */
 bool io_read_wants_more(struct io_request *request, int64_t got);
 void io_read_finish(struct io *io, struct io_request *request, bool uring);
 

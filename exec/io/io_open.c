@@ -12,8 +12,7 @@ enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
 
 static int open_beneath(const char *root, const char *path)
 {
-    struct open_how how = {.flags = OPEN_FLAGS,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     const int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     long fd;
     uint32_t tries = 0;

@@ -50,8 +50,8 @@ static void ring_append(struct ring *ring, struct io_request *request)
     ring->last_next = &request->next;
 }
 
-/* Under the lock. Copies what the kernel needs: once submitted, a request may complete and be reused
- * before the submitter looks again. */
+/* Under the lock. Copies what the kernel needs: once submitted, a request may complete and be
+ * reused before the submitter looks again. */
 static uint32_t ring_take(struct ring *ring, struct transfer transfers[RING_BATCH])
 {
     enum { TRANSFER_BYTES_MAX = 1 << 30 };
@@ -80,7 +80,8 @@ static void ring_submit(struct ring *ring, const struct transfer *transfers, uin
 {
     for (uint32_t i = 0; i < count; i++) {
         struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
-        assert(sqe != NULL); /* RING_BATCH is below RING_ENTRIES and each batch is submitted whole */
+        assert(sqe !=
+               NULL); /* RING_BATCH is below RING_ENTRIES and each batch is submitted whole */
         io_uring_prep_read(sqe, transfers[i].fd, transfers[i].buffer, transfers[i].size,
                            transfers[i].offset);
         io_uring_sqe_set_data(sqe, transfers[i].request);

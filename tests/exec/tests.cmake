@@ -1,1 +1,2 @@
 morsel_test(exec hash_vec LABELS unit)
+morsel_test(exec io LABELS unit)
