@@ -18,7 +18,7 @@ TestSuite(cgroup, .init = setup, .fini = teardown);
 
 static void read_limits(const char *own)
 {
-    char self[256], mount[256];
+    char self[512], mount[512];
     snprintf(self, sizeof self, "%s", scratch_write(&scratch, "self", own));
     snprintf(mount, sizeof mount, "%s/mount", scratch.directory);
     cgroup_limits_read(self, mount, &limits);
