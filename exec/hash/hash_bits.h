@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Which bits of a row's 64-bit hash mean what; written only here. One hash a row, used by join, group,
- * distinct and run-time filters:
+/* Which bits of a row's 64-bit hash mean what; written only here. One hash a row, used by join,
+ * group, distinct and run-time filters:
  *
  *   63 ........ 48 47 ............................ 16 15 ...... 0
  *   radix partition, then directory slot (from the top)   tag bits

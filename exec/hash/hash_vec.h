@@ -11,9 +11,10 @@
  *   those rows first); every NaN is one value; -0.0 is 0.0; utf8 and binary by bytes (XXH3).
  * Both sides of a join are of one type when they get here, so widths need not agree. */
 
-/* hashes[p] for position p of the selection (p < batch->sel_count), over key_count columns in order:
- * (x, y) and (y, x) hash differently, (x, x) is not degenerate. bits_kept < 64 keeps only that many
- * top bits (tests force collisions). `keys` are row-aligned with `batch` (evaluated on it). */
+/* hashes[p] for position p of the selection (p < batch->sel_count), over key_count columns in
+ * order: (x, y) and (y, x) hash differently, (x, x) is not degenerate. bits_kept < 64 keeps only
+ * that many top bits (tests force collisions). `keys` are row-aligned with `batch` (evaluated on
+ * it). */
 void hash_keys(const struct batch *batch, const struct vec *keys, uint32_t key_count,
                uint32_t bits_kept, uint64_t *hashes);
 

@@ -10,7 +10,8 @@
 
 /* Rows side by side, as join build rows, groups and sort rows are kept:
  *
- *   [ prefix_bytes for the owner | validity bits, one a column | values, each aligned to its width ]
+ *   [ prefix_bytes for the owner | validity bits, one a column | values, each aligned to its width
+ * ]
  *
  * row_bytes is a multiple of 8 (16 when a column is 16 bytes wide). Strings are views; those longer
  * than 12 bytes point into the arena given at scatter. A null's value bytes are zero. */
@@ -35,9 +36,9 @@ bool row_layout_init(struct row_layout *layout, struct nu_arena *arena,
                      const struct exec_type *types, uint32_t column_count, uint32_t prefix_bytes);
 
 /* Write columns first..first+count-1 of rows[p] from vecs[0..count-1], for p < position_count:
- * the source row is batch_row(batch, positions == NULL ? p : positions[p]). Only values and validity
- * are written, the prefix is the owner's. Floats are stored canonical (one NaN, no -0.0) when
- * `canonical`. false: `strings` is out of memory. */
+ * the source row is batch_row(batch, positions == NULL ? p : positions[p]). Only values and
+ * validity are written, the prefix is the owner's. Floats are stored canonical (one NaN, no -0.0)
+ * when `canonical`. false: `strings` is out of memory. */
 bool row_scatter(const struct row_layout *layout, uint32_t first, uint32_t count,
                  const struct batch *batch, const struct vec *vecs, const uint16_t *positions,
                  uint32_t position_count, unsigned char *const *rows, bool canonical,
@@ -49,8 +50,8 @@ bool row_scatter(const struct row_layout *layout, uint32_t first, uint32_t count
 bool row_gather(const struct row_layout *layout, uint32_t column, unsigned char *const *rows,
                 uint32_t row_count, struct nu_arena *scratch, struct vec *out);
 
-/* Keep the candidates whose columns first..first+count-1 equal (nulls equal nulls, NaN equals NaN) the
- * keys of the batch: candidate i compares vec row batch_row(batch, positions[i]) with rows[i].
+/* Keep the candidates whose columns first..first+count-1 equal (nulls equal nulls, NaN equals NaN)
+ * the keys of the batch: candidate i compares vec row batch_row(batch, positions[i]) with rows[i].
  * Writes the indices i that match to match_out and the others to rest_out (either may be NULL), in
  * order; returns the number of matches. */
 uint32_t row_match(const struct row_layout *layout, uint32_t first, uint32_t count,

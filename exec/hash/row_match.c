@@ -1,5 +1,6 @@
 #include "hash/row_layout.h"
-#include "vec/value.h"
+#include "vec/each_name.h"
+#include "vec/vec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -13,41 +14,9 @@ typedef void match_fn(const struct row_column *column, const struct vec *vec,
                       const uint16_t *source, uint32_t count, unsigned char *const *rows,
                       uint8_t *alive);
 
-#define ROW_MATCH(tag, c_type)                                                                  \
-    static void match_##tag(const struct row_column *column, const struct vec *vec,             \
-                            const uint16_t *source, uint32_t count, unsigned char *const *rows, \
-                            uint8_t *alive)                                                     \
-    {                                                                                           \
-        const c_type *values = vec->data;                                                       \
-        const bool many = !vec->constant;                                                       \
-        for (uint32_t i = 0; i < count; i++) {                                                  \
-            const bool present = row_is_valid(column, rows[i]);                                 \
-            c_type stored;                                                                      \
-            memcpy(&stored, rows[i] + column->offset, sizeof stored);                           \
-            const bool same = value_equal_##tag(values[many ? source[i] : 0], stored);          \
-            alive[i] &= (uint8_t)(present & same);                                              \
-        }                                                                                       \
-    }                                                                                           \
-    static bool equal_##tag(const unsigned char *a, const unsigned char *b)                     \
-    {                                                                                           \
-        c_type x;                                                                               \
-        c_type y;                                                                               \
-        memcpy(&x, a, sizeof x);                                                                \
-        memcpy(&y, b, sizeof y);                                                                \
-        return value_equal_##tag(x, y);                                                         \
-    }                                                                                           \
-    static int compare_##tag(const unsigned char *a, const unsigned char *b)                    \
-    {                                                                                           \
-        c_type x;                                                                               \
-        c_type y;                                                                               \
-        memcpy(&x, a, sizeof x);                                                                \
-        memcpy(&y, b, sizeof y);                                                                \
-        return value_compare_##tag(x, y);                                                       \
-    }
-#define VEC_INTEGER(KIND, tag, c_type) ROW_MATCH(tag, c_type)
-#define VEC_FLOAT(KIND, tag, c_type) ROW_MATCH(tag, c_type)
-#define VEC_STRING(KIND, tag, c_type) ROW_MATCH(tag, c_type)
-#include "vec/vec_types.def"
+#define K_TEMPLATE "hash/row_match.tmpl.h"
+#include "vec/each_type.h"
+#undef K_TEMPLATE
 
 typedef bool equal_fn(const unsigned char *a, const unsigned char *b);
 typedef int compare_fn(const unsigned char *a, const unsigned char *b);
@@ -56,11 +25,10 @@ static const struct {
     match_fn *match;
     equal_fn *equal;
     compare_fn *compare;
-} kinds[EXEC_TYPE_COUNT] = {
-#define ROW_KIND(KIND, tag) [EXEC_TYPE_##KIND] = {match_##tag, equal_##tag, compare_##tag},
-#define VEC_INTEGER(KIND, tag, c_type) ROW_KIND(KIND, tag)
-#define VEC_FLOAT(KIND, tag, c_type) ROW_KIND(KIND, tag)
-#define VEC_STRING(KIND, tag, c_type) ROW_KIND(KIND, tag)
+} storages[VEC_STORAGE_COUNT] = {
+#define VEC_INTEGER(TAG, tag, c_type) [VEC_##TAG] = {match_##tag, equal_##tag, compare_##tag},
+#define VEC_FLOAT(TAG, tag, c_type) [VEC_##TAG] = {match_##tag, equal_##tag, compare_##tag},
+#define VEC_VIEW(TAG, tag, c_type) [VEC_##TAG] = {match_##tag, equal_##tag, compare_##tag},
 #include "vec/vec_types.def"
 };
 
@@ -86,11 +54,11 @@ static void match_column(const struct row_column *column, const struct vec *vec,
 
     assert(vec->kind == column->kind);
     if (vec->valid == NULL) {
-        kinds[column->kind].match(column, vec, source, count, rows, alive);
+        storages[vec_storage(column->kind)].match(column, vec, source, count, rows, alive);
         return;
     }
     memcpy(before, alive, count);
-    kinds[column->kind].match(column, vec, source, count, rows, alive);
+    storages[vec_storage(column->kind)].match(column, vec, source, count, rows, alive);
     match_nulls(column, vec, source, count, rows, before, alive);
 }
 
@@ -139,7 +107,8 @@ bool row_equal(const struct row_layout *layout, uint32_t first, uint32_t count,
         if (present != row_is_valid(column, b)) {
             return false;
         }
-        if (present && !kinds[column->kind].equal(a + column->offset, b + column->offset)) {
+        if (present &&
+            !storages[vec_storage(column->kind)].equal(a + column->offset, b + column->offset)) {
             return false;
         }
     }
@@ -156,5 +125,5 @@ int row_compare(const struct row_layout *layout, uint32_t column, const unsigned
     if (!a_present || !b_present) {
         return (int)b_present - (int)a_present;
     }
-    return kinds[of->kind].compare(a + of->offset, b + of->offset);
+    return storages[vec_storage(of->kind)].compare(a + of->offset, b + of->offset);
 }

@@ -28,8 +28,8 @@ struct vec {
 };
 
 /* At most BATCH_ROWS rows, column by column. `sel` lists the rows still alive, strictly ascending;
- * NULL: all of 0..row_count-1. Rows are not moved to filter them. Everything is borrowed; a batch is
- * valid until the push() it was handed to returns. */
+ * NULL: all of 0..row_count-1. Rows are not moved to filter them. Everything is borrowed; a batch
+ * is valid until the push() it was handed to returns. */
 struct batch {
     uint32_t row_count;
     uint32_t sel_count; /* == row_count when sel is NULL */

@@ -45,7 +45,7 @@ static inline double value_float64_canonical(double value)
     return value;
 }
 
-#define VEC_INTEGER(KIND, tag, c_type)                        \
+#define VEC_INTEGER(TAG, tag, c_type)                         \
     static inline bool value_equal_##tag(c_type a, c_type b)  \
     {                                                         \
         return a == b;                                        \
@@ -54,7 +54,7 @@ static inline double value_float64_canonical(double value)
     {                                                         \
         return (a > b) - (a < b);                             \
     }
-#define VEC_FLOAT(KIND, tag, c_type)                              \
+#define VEC_FLOAT(TAG, tag, c_type)                               \
     static inline bool value_equal_##tag(c_type a, c_type b)      \
     {                                                             \
         return (a == b) | ((a != a) & (b != b));                  \
@@ -65,7 +65,7 @@ static inline double value_float64_canonical(double value)
         const int b_nan = b != b;                                 \
         return a_nan | b_nan ? a_nan - b_nan : (a > b) - (a < b); \
     }
-#define VEC_STRING(KIND, tag, c_type)                         \
+#define VEC_VIEW(TAG, tag, c_type)                            \
     static inline bool value_equal_##tag(c_type a, c_type b)  \
     {                                                         \
         return string_view_equal(&a, &b);                     \
