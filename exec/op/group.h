@@ -6,7 +6,8 @@
 #include "op/pipe.h"
 
 /* Grouped and ungrouped aggregation as two pipes: input -> group sink (per-worker pre-aggregation,
- * misses to radix partitions); then group source (one unit a partition: merge, then push its groups)
+ * misses to radix partitions); then group source (one unit a partition: merge, then push its
+ * groups)
  * -> downstream. Without keys there is one group, also over no rows. */
 
 struct group;
@@ -28,8 +29,8 @@ struct group_plan {
 };
 
 /* Result types: counts int64; sum(int8..32, uint8..32) int64, sum(int64, uint64) decimal128(38,0),
- * sum(decimal(p,s)) decimal128(38,s), sum(float) float64; avg float64; min, max the argument's type.
- * EXEC_TYPE_MISMATCH names function and type; EXEC_NOT_IMPLEMENTED the function. */
+ * sum(decimal(p,s)) decimal128(38,s), sum(float) float64; avg float64; min, max the argument's
+ * type. EXEC_TYPE_MISMATCH names function and type; EXEC_NOT_IMPLEMENTED the function. */
 enum exec_code group_measure_type(enum exec_aggregate_function function,
                                   const struct exec_type *argument, struct exec_type *type_out,
                                   struct exec_error *err);

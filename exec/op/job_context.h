@@ -4,12 +4,14 @@
 #include "exec/error.h"
 #include "numa/arena.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct io;
 struct catalogue;
+struct sched_job;
 
 /* What operators may know of the job and the engine around them. Made before planning, constant
  * afterwards except for the failure and the counters. */
@@ -23,7 +25,8 @@ struct job_worker {
 struct job_context {
     struct nu_page_pool *pages;
     struct nu_budget budget; /* the job's; parent: the engine's jobs budget */
-    struct nu_arena plan;    /* plan-time objects; written by the planning worker only */
+    struct nu_arena
+        plan; /* plan-time objects; used by the planning worker, then by sources' start() */
     struct io *io;
     struct catalogue *catalogue;
     const char *data_root; /* NULL: any path */
@@ -31,9 +34,22 @@ struct job_context {
     const uint16_t *worker_node;
     struct job_worker *workers;
     uint32_t hash_bits_kept; /* 64; tests cut the hash down to force collisions */
-    _Atomic bool failed;     /* also set by cancel */
-    void *job;               /* exec/job.c's */
+    struct sched_job
+        *sched_job;      /* stopped by the first failure; NULL in tests without a scheduler */
+    void *job;           /* exec/job.c's */
+    _Atomic bool failed; /* also set by cancel */
+    pthread_mutex_t start_lock; /* held over every source's start, which may use the plan arena */
+    pthread_mutex_t error_lock; /* guards error until the job has ended */
+    struct exec_error error;    /* the first failure */
 };
+
+/* The workers' arenas on their nodes, the plan arena on node 0, all charged to job->budget, a child
+ * of `parent`. `workers` (worker_count of them) and worker_node are the caller's and outlive the
+ * job; what is not a parameter is zeroed and the caller's to set. */
+void job_context_init(struct job_context *job, struct nu_page_pool *pages, struct nu_budget *parent,
+                      uint64_t limit_bytes, uint32_t worker_count, const uint16_t *worker_node,
+                      uint32_t node_count, struct job_worker *workers);
+void job_context_fini(struct job_context *job); /* gives back every page */
 
 /* The first failure wins and stops every pipeline; later ones are dropped. Returns err->code. Any
  * thread, but from workers only inside run() or finish(). */
@@ -42,6 +58,11 @@ enum exec_code job_fail(struct job_context *job, const struct exec_error *err);
 /* Failure of an allocation from one of the job's arenas: names the budget that refused. */
 enum exec_code job_fail_memory(struct job_context *job, const struct nu_arena *arena,
                                const char *what);
+
+/* Fills err with EXEC_MEMORY_BUDGET: what was wanted, the budget that refused, its use and its
+ * limit. `refused` NULL: the kernel refused. */
+enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *refused,
+                                const char *what);
 
 static inline bool job_is_stopping(const struct job_context *job)
 {

@@ -16,10 +16,10 @@ struct join_output {
     uint32_t column; /* 0-based, of the build or probe input */
 };
 
-/* Everything is borrowed from the plan arena and outlives the job. `kind` is said from the probe side's
- * view: INNER, LEFT (keep unmatched probe rows), RIGHT (keep unmatched build rows), FULL, LEFT_SEMI,
- * LEFT_ANTI, LEFT_ANTI_NULL_AWARE, LEFT_MARK (adds a bool column behind the outputs). Keys of both
- * sides have equal types, pairwise (the planner has cast them). */
+/* Everything is borrowed from the plan arena and outlives the job. `kind` is said from the probe
+ * side's view: INNER, LEFT (keep unmatched probe rows), RIGHT (keep unmatched build rows), FULL,
+ * LEFT_SEMI, LEFT_ANTI, LEFT_ANTI_NULL_AWARE, LEFT_MARK (adds a bool column behind the outputs).
+ * Keys of both sides have equal types, pairwise (the planner has cast them). */
 struct join_plan {
     uint32_t rel;
     enum exec_join_kind kind;
@@ -37,12 +37,13 @@ struct join_plan {
     struct expr *residual;
 };
 
-/* EXEC_OK, EXEC_NOT_IMPLEMENTED (a kind or residual that is not there yet) or EXEC_MEMORY_BUDGET. */
+/* EXEC_OK, EXEC_NOT_IMPLEMENTED (a kind or residual that is not there yet) or EXEC_MEMORY_BUDGET.
+ */
 enum exec_code join_create(struct job_context *job, const struct join_plan *plan,
                            struct join **join_out, struct exec_error *err);
 struct op_sink *join_build_sink(struct join *join);
 struct op_source *join_directory_source(struct join *join);
-struct operator *join_probe_operator(struct join *join);
+struct operator* join_probe_operator(struct join *join);
 struct op_source *join_unmatched_source(struct join *join); /* NULL when the kind needs none */
 
 /* For explain --analyze. */

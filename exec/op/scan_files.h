@@ -4,13 +4,13 @@
 #include "exec/job_spec.h"
 #include "op/pipe.h"
 
-/* Files as a source: CSV and TSV, plain or gzip (read straight from the compressed file). Plain files
- * are cut into byte ranges and parsed in parallel; a gzip file is one serial range. Reads go through
- * io; a range that waits for a block is parked.
+/* Files as a source: CSV and TSV, plain or gzip (read straight from the compressed file). Plain
+ * files are cut into byte ranges and parsed in parallel; a gzip file is one serial range. Reads go
+ * through io; a range that waits for a block is parked.
  *
  * Life: scan_files_open starts opening every file and reading its head, off the workers; `opened`
- * then runs on one of io's threads (hand on to a worker, do nothing else). After it, error or schema
- * can be asked for; then a source is made of it, or it is closed. */
+ * then runs on one of io's threads (hand on to a worker, do nothing else). After it, error or
+ * schema can be asked for; then a source is made of it, or it is closed. */
 
 struct scan_files;
 typedef void scan_files_opened_fn(struct scan_files *files, void *owner);
@@ -21,9 +21,10 @@ struct scan_files *scan_files_open(struct job_context *job, uint32_t rel_index,
                                    void *owner);
 
 /* On a worker, after `opened`: finds format, header and types (given ones win; others are inferred
- * from the head: int64, float64, bool, date32, timestamp[us], utf8). Fails with EXEC_FILE_NOT_FOUND,
- * EXEC_PATH_DENIED, EXEC_IO, EXEC_BAD_DATA, EXEC_COLUMN_NOT_FOUND, EXEC_SCHEMA_MISMATCH (files of one
- * scan differ), EXEC_NOT_IMPLEMENTED (a format); every message names the path. */
+ * from the head: int64, float64, bool, date32, timestamp[us], utf8). Fails with
+ * EXEC_FILE_NOT_FOUND, EXEC_PATH_DENIED, EXEC_IO, EXEC_BAD_DATA, EXEC_COLUMN_NOT_FOUND,
+ * EXEC_SCHEMA_MISMATCH (files of one scan differ), EXEC_NOT_IMPLEMENTED (a format); every message
+ * names the path. */
 enum exec_code scan_files_bind(struct scan_files *files, struct exec_error *err);
 const struct exec_schema *scan_files_schema(const struct scan_files *files); /* whole file */
 uint64_t scan_files_row_estimate(const struct scan_files *files);
