@@ -1,3 +1,9 @@
+# What tests of whole jobs share: specs written tersely, jobs run to their end.
+add_library(exec_test_support STATIC ${CMAKE_CURRENT_SOURCE_DIR}/exec/spec_builder.c
+                                     ${CMAKE_CURRENT_SOURCE_DIR}/exec/job_runner.c)
+target_include_directories(exec_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/exec)
+target_link_libraries(exec_test_support PUBLIC morsel_exec PRIVATE morsel_flags)
+
 morsel_test(exec hash_vec LABELS unit)
 morsel_test(exec io LABELS unit)
 morsel_test(exec row_layout LABELS unit)
