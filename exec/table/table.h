@@ -14,7 +14,7 @@
 enum { TABLE_CHUNK_ROWS = 64 * BATCH_ROWS };
 
 /* Bounds of one column over one chunk or a whole table; min and max in the layout of exec_literal's
- * value (utf8, binary: not kept). */
+ * value (utf8, binary, decimal128: not kept; NaN is in no bounds). */
 struct column_stats {
     uint64_t null_count;
     bool has_bounds; /* at least one present value and an ordered fixed-width type */
@@ -61,7 +61,8 @@ void table_chunk_batch(const struct table_chunk *chunk, const struct table *tabl
                        const uint32_t *column_map, uint32_t column_count, uint32_t row,
                        uint32_t count, struct vec *columns, struct batch *batch_out);
 
-/* ---- building ----------------------------------------------------------------------------------- */
+/* ---- building -----------------------------------------------------------------------------------
+ */
 
 /* Appends batches into chunks of one node; one builder has one owning thread. Finished chunks are
  * taken off in order. */
@@ -74,10 +75,13 @@ enum exec_code chunk_builder_append(struct chunk_builder *builder, const struct 
                                     struct exec_error *err);
 /* The next full chunk, or with `rest` also the last part filled one; NULL: none. Caller owns it. */
 struct table_chunk *chunk_builder_take(struct chunk_builder *builder, bool rest);
+/* Chunks begun from now on go to this node. */
+void chunk_builder_set_node(struct chunk_builder *builder, unsigned node);
 void chunk_builder_destroy(struct chunk_builder *builder);
 void table_chunk_destroy(struct table_chunk *chunk);
 
-/* ---- catalogue ----------------------------------------------------------------------------------- */
+/* ---- catalogue
+ * ----------------------------------------------------------------------------------- */
 
 struct catalogue;
 

@@ -5,7 +5,6 @@
 #include "io/io.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -145,12 +144,6 @@ static int open_numbers(struct io *io)
     return waited.request.fd;
 }
 
-ParameterizedTestParameters(io, backend)
-{
-    static bool both[] = {false, true};
-    return cr_make_param_array(bool, both, 2);
-}
-
 static void check_opens(struct io *io)
 {
     char absolute[128];
@@ -266,18 +259,28 @@ static void check_storm(struct io *io, bool uring)
     io_close(io, fd);
 }
 
-ParameterizedTest(bool *uring, io, backend)
+static void check_all(bool uring)
 {
-    struct io *io = start(*uring);
+    struct io *io = start(uring);
     if (io == NULL) {
         cr_skip_test("the kernel refuses io_uring");
     }
-    cr_expect_not_null(strstr(log_line, *uring ? "io_uring, one ring" : "switched off"));
+    cr_expect_not_null(strstr(log_line, uring ? "io_uring, one ring" : "switched off"));
     make_files();
     check_opens(io);
     check_reads(io);
     check_bad_descriptor(io);
-    check_storm(io, *uring);
+    check_storm(io, uring);
     io_destroy(io);
     remove_files();
+}
+
+Test(io, ring)
+{
+    check_all(true);
+}
+
+Test(io, pread)
+{
+    check_all(false);
 }
