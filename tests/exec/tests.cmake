@@ -4,7 +4,9 @@ add_library(exec_test_support STATIC ${CMAKE_CURRENT_SOURCE_DIR}/exec/spec_build
 target_include_directories(exec_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/exec)
 target_link_libraries(exec_test_support PUBLIC morsel_exec PRIVATE morsel_flags)
 
+morsel_test(exec catalogue LABELS unit)
 morsel_test(exec hash_vec LABELS unit)
 morsel_test(exec io LABELS unit)
 morsel_test(exec row_layout LABELS unit)
+morsel_test(exec table LABELS unit)
 morsel_test(exec vec LABELS unit)
