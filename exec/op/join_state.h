@@ -1,0 +1,127 @@
+#ifndef EXEC_OP_JOIN_STATE_H
+#define EXEC_OP_JOIN_STATE_H
+
+#include "hash/hash_dir.h"
+#include "hash/radix_rows.h"
+#include "hash/row_layout.h"
+#include "op/job_context.h"
+#include "op/join.h"
+
+#include "numa/check.h"
+
+/* The insides of a join, shared by join.c, join_build.c, join_probe.c, join_exists.c and
+ * join_unmatched.c. Written by join_create, by each worker in its own join_worker, by the build
+ * sink's finish, and by the directory pipe in its own partition; constant for the probe, but for
+ * the match bytes inside the rows.
+ *
+ * A build row: [ hash | matched byte, where build rows without a match are wanted | row_layout: keys,
+ * then the build columns somebody reads ]. A column that is a key as it stands is kept once; not so
+ * floats, whose keys are canonical. */
+enum { JOIN_MATCHED_BYTE = 8 };
+
+struct join_worker {
+    _Alignas(128) struct nu_arena staging; /* rows before they are placed; gone after the directory */
+    struct radix_rows rows;
+    struct row_list null_rows; /* kept for RIGHT and FULL; in the job arena */
+    bool has_null;             /* a build row had a NULL key */
+};
+
+/* Where the unmatched source stands in one unit: a partition, then each worker's null_rows. */
+struct join_unmatched_unit {
+    uint64_t row;
+    const struct row_chunk *chunk;
+};
+
+struct join {
+    struct op_sink sink;
+    struct op_source directory;
+    struct operator probe;
+    struct op_source unmatched;
+    struct job_context *job;
+    struct join_plan plan;
+
+    struct row_layout layout;
+    uint32_t stored_count;   /* build columns kept behind the keys */
+    uint32_t *stored;        /* their numbers in the build input */
+    uint32_t *build_column;  /* build input column -> layout column, UINT32_MAX: not kept */
+    bool *residual_uses;     /* over probe, then build columns; NULL without residual */
+    bool keeps_build;        /* RIGHT, FULL */
+    bool keeps_probe;        /* LEFT, FULL */
+    bool exists_only;        /* SEMI, ANTI, MARK: no build columns come out */
+
+    struct join_worker *workers;
+    const struct radix_rows **worker_rows;
+    uint64_t build_rows; /* in the directory */
+    uint64_t null_rows;
+    bool has_null;
+    uint32_t partition_count;
+    struct hash_dirs dirs;
+    struct hash_dir_build *builds;
+    bool *build_begun;
+    struct join_unmatched_unit *unmatched_units;
+};
+
+extern const struct sink_kind join_build_sink_kind;
+extern const struct source_kind join_directory_source_kind;
+extern const struct operator_kind join_probe_operator_kind;
+extern const struct source_kind join_unmatched_source_kind;
+
+/* Fails the job; for returning from a push. */
+enum push_result join_fail(const struct join *join, struct exec_error *err);
+enum push_result join_fail_memory(const struct join *join, const struct nu_arena *arena,
+                                  const char *what);
+
+/* Keys of a batch, evaluated; false: the job has failed. */
+bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *const *keys,
+                    const struct batch *in, struct vec *keys_out);
+
+/* Gives back the staging memory. Idempotent. */
+void join_free_staging(struct join *join);
+
+/* ---- the probe's shared parts ------------------------------------------------------------------- */
+
+/* One batch being probed. `runs` are of the selection's positions. */
+struct join_probe_state {
+    struct join *join;
+    struct pipe_run *run;
+    uint32_t index;
+    const struct batch *in;
+    struct vec keys[EXEC_KEYS_MAX];
+    uint64_t hashes[BATCH_ROWS];
+    uint16_t present[BATCH_ROWS]; /* positions with keys */
+    uint32_t present_count;
+    unsigned char *run_rows[BATCH_ROWS];
+    uint64_t run_counts[BATCH_ROWS];
+    uint64_t run_max; /* the largest of them */
+};
+
+/* A list of (probe position, build row) pairs to be judged. */
+struct join_candidates {
+    uint32_t count;
+    uint16_t positions[BATCH_ROWS];
+    unsigned char *rows[BATCH_ROWS];
+    uint16_t matches[BATCH_ROWS]; /* indices of candidates whose keys are equal and the residual true */
+    uint32_t match_count;
+};
+
+/* Fills matches and sets the matched bytes where they are wanted. PUSH_MORE or PUSH_FAILED. */
+enum push_result join_match(struct join_probe_state *state, struct join_candidates *candidates);
+
+/* Pushes the pairs on as one batch; a NULL row is a null-extended one. */
+enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t *positions,
+                                 unsigned char *const *rows, uint32_t count);
+
+/* The probe of kinds that only ask whether there is a match. */
+enum push_result join_exists_push(struct join_probe_state *state);
+
+/* dst[i] = src[rows[i]] with validity; `rows` are row numbers of the vec. false: out of memory. */
+bool join_gather(const struct vec *from, const uint16_t *rows, uint32_t count,
+                 struct nu_arena *scratch, struct vec *out);
+
+/* A column of nulls of a type. false: out of memory. */
+bool join_null_column(uint8_t kind, struct nu_arena *scratch, struct vec *out);
+
+/* Work between two looks at the clock, in candidates. */
+enum { JOIN_CHECK_ROWS = 4096 };
+
+#endif
