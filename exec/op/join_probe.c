@@ -1,5 +1,6 @@
 #include "hash/hash_vec.h"
 #include "op/join_state.h"
+#include "vec/vec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static bool gather_pair_columns(const struct join_probe_state *state, const uint
 
     for (uint32_t c = 0; c < plan->probe_column_count; c++) {
         if (join->residual_uses[c] &&
-            !join_gather(&state->in->columns[c], rows, count, scratch, &columns[c])) {
+            !vec_gather(&state->in->columns[c], rows, count, scratch, &columns[c])) {
             return false;
         }
     }
@@ -133,7 +134,7 @@ enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t 
         ok = plan->outputs[o].from_build
                  ? row_gather(&join->layout, join->build_column[column], rows, count, scratch,
                               &columns[o])
-                 : join_gather(&state->in->columns[column], probe_rows, count, scratch,
+                 : vec_gather(&state->in->columns[column], probe_rows, count, scratch,
                                &columns[o]);
     }
     if (!ok) {

@@ -114,13 +114,6 @@ enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t 
 /* The probe of kinds that only ask whether there is a match. */
 enum push_result join_exists_push(struct join_probe_state *state);
 
-/* dst[i] = src[rows[i]] with validity; `rows` are row numbers of the vec. false: out of memory. */
-bool join_gather(const struct vec *from, const uint16_t *rows, uint32_t count,
-                 struct nu_arena *scratch, struct vec *out);
-
-/* A column of nulls of a type. false: out of memory. */
-bool join_null_column(uint8_t kind, struct nu_arena *scratch, struct vec *out);
-
 /* Work between two looks at the clock, in candidates. */
 enum { JOIN_CHECK_ROWS = 4096 };
 

@@ -1,4 +1,5 @@
 #include "op/join_state.h"
+#include "vec/vec.h"
 
 #include <string.h>
 
@@ -82,10 +83,12 @@ static enum push_result push_rows(struct join *join, struct pipe_run *run,
 
     for (uint32_t o = 0; ok && o < plan->output_count; o++) {
         const uint32_t column = plan->outputs[o].column;
-        ok = plan->outputs[o].from_build
-                 ? row_gather(&join->layout, join->build_column[column], rows, count,
-                              run->scratch, &columns[o])
-                 : join_null_column(plan->probe_types[column].kind, run->scratch, &columns[o]);
+        if (!plan->outputs[o].from_build) {
+            columns[o] = vec_null(plan->probe_types[column].kind);
+            continue;
+        }
+        ok = row_gather(&join->layout, join->build_column[column], rows, count, run->scratch,
+                        &columns[o]);
     }
     if (!ok) {
         return join_fail_memory(join, run->scratch, "a batch of a join's result");
