@@ -23,7 +23,8 @@ static unsigned char *dir_row(const struct hash_dir *dir, uint64_t row)
     return dir->rows + row * dir->row_bytes;
 }
 
-/* ---- build -------------------------------------------------------------------------------------- */
+/* ---- build --------------------------------------------------------------------------------------
+ */
 
 uint64_t hash_dir_count_rows(const struct radix_reader *at_start, uint32_t row_bytes)
 {
@@ -128,7 +129,8 @@ static uint64_t median_hash(const struct hash_dir *dir, uint64_t begin, uint64_t
     return c < low ? low : c > high ? high : c;
 }
 
-/* Three-way partition around `pivot` (Dijkstra's flag): [begin, *low) is below, [*low, *high) equal,
+/* Three-way partition around `pivot` (Dijkstra's flag): [begin, *low) is below, [*low, *high)
+ * equal,
  * [*high, end) above. Stops after `rows` rows; done when *at == *high. */
 static void flag_step(struct hash_dir *dir, uint64_t pivot, uint64_t *low, uint64_t *at,
                       uint64_t *high, uint64_t rows)
@@ -209,8 +211,9 @@ static void judge_slot(struct hash_dir_build *build, uint64_t begin, uint64_t en
     }
 }
 
-/* DIR_ORDER for the slot at build->position. A slot larger than a step is a hot key and the few others
- * that fell in with it: its first partition goes in steps, its sides are small. Returns the work. */
+/* DIR_ORDER for the slot at build->position. A slot larger than a step is a hot key and the few
+ * others that fell in with it: its first partition goes in steps, its sides are small. Returns the
+ * work. */
 static uint64_t step_order(struct hash_dir_build *build, uint64_t rows)
 {
     struct hash_dir *dir = build->dir;
@@ -296,7 +299,8 @@ bool hash_dir_step(struct hash_dir_build *build, uint64_t rows)
     return build->pass == DIR_DONE;
 }
 
-/* ---- lookup ------------------------------------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------------------------------
+ */
 
 /* The rows of [begin, end) with `hash`. */
 static uint64_t find_run(const struct hash_dir *dir, uint64_t begin, uint64_t end, uint64_t hash,
@@ -340,7 +344,8 @@ static void find_slots(const struct hash_dirs *dirs, const uint64_t *hashes,
     }
 }
 
-/* Drops what the tags rule out. Branch-free: half of the rows passing is the worst case of a branch. */
+/* Drops what the tags rule out. Branch-free: half of the rows passing is the worst case of a
+ * branch. */
 static uint32_t test_tags(const struct hash_dirs *dirs, const uint64_t *hashes,
                           const uint16_t *positions, uint32_t count, struct lookup_group *group,
                           uint64_t *run_counts)

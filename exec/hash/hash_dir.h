@@ -6,15 +6,15 @@
 #include "hash/row_layout.h"
 
 /* The join directory of one radix partition: an unchained table (Birler, Schmidt, Fent, Neumann,
- * "Simple, Efficient, and Robust Hash Tables for Join Processing", DaMoN 2024). The rows of a slot lie
- * side by side; a slot holds where they end and a 16-bit Bloom filter of their tags:
+ * "Simple, Efficient, and Robust Hash Tables for Join Processing", DaMoN 2024). The rows of a slot
+ * lie side by side; a slot holds where they end and a 16-bit Bloom filter of their tags:
  *
  *   slots: | 0 | end << 16 | tags | ... |      rows: | slot 0 .. | slot 1 .. | ...
  *
- * so a miss costs one cache line and a hit two. One worker builds a partition alone, in memory of its
- * node; afterwards it is read-only. Inside a slot rows are ordered by hash, so that a probe finds its
- * run by bisection even where a hot key fills the slot with millions of rows. References are row
- * numbers: nothing in it depends on where it lies, but for the strings of the rows.
+ * so a miss costs one cache line and a hit two. One worker builds a partition alone, in memory of
+ * its node; afterwards it is read-only. Inside a slot rows are ordered by hash, so that a probe
+ * finds its run by bisection even where a hot key fills the slot with millions of rows. References
+ * are row numbers: nothing in it depends on where it lies, but for the strings of the rows.
  *
  * Rows start with their hash (row_hash). */
 struct hash_dir {
@@ -40,8 +40,8 @@ static inline uint64_t hash_dir_slot(const struct hash_dir *dir, uint64_t hash)
     return hash_slot(hash << dir->radix_bits, dir->slot_bits);
 }
 
-/* Building is cut into steps, so that a large partition does not hold a worker. Passes over the rows:
- * count slots, place rows; over the slots: clear, add up, order and judge. */
+/* Building is cut into steps, so that a large partition does not hold a worker. Passes over the
+ * rows: count slots, place rows; over the slots: clear, add up, order and judge. */
 enum hash_dir_pass { DIR_CLEAR, DIR_COUNT, DIR_SUM, DIR_PLACE, DIR_ORDER, DIR_DONE };
 
 struct hash_dir_build {
@@ -77,8 +77,9 @@ struct hash_dirs {
     bool prefetch; /* larger than the near caches: worth the extra instructions */
 };
 
-/* Runs of build rows with the hash of each probe row: for positions[i] = p, run_rows[p] is the first
- * and run_counts[p] how many follow each other; 0: none. Equal hashes are not yet equal keys. */
+/* Runs of build rows with the hash of each probe row: for positions[i] = p, run_rows[p] is the
+ * first and run_counts[p] how many follow each other; 0: none. Equal hashes are not yet equal keys.
+ */
 void hash_dirs_lookup(const struct hash_dirs *dirs, const uint64_t *hashes,
                       const uint16_t *positions, uint32_t count, unsigned char **run_rows,
                       uint64_t *run_counts);

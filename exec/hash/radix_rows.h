@@ -3,9 +3,9 @@
 
 #include "hash/row_list.h"
 
-/* Rows of one worker on their way to radix partitions. The first RADIX_PLAIN_ROWS stay in one list, so
- * that a small input pays for no partitions; then they are dealt out and later rows go straight to
- * their partition. A row starts with its 64-bit hash. */
+/* Rows of one worker on their way to radix partitions. The first RADIX_PLAIN_ROWS stay in one list,
+ * so that a small input pays for no partitions; then they are dealt out and later rows go straight
+ * to their partition. A row starts with its 64-bit hash. */
 enum { RADIX_PLAIN_ROWS = 4096 };
 
 struct radix_rows {

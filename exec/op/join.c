@@ -204,7 +204,7 @@ struct op_source *join_directory_source(struct join *join)
     return &join->directory;
 }
 
-struct operator *join_probe_operator(struct join *join)
+struct operator* join_probe_operator(struct join *join)
 {
     return &join->probe;
 }

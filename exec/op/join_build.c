@@ -13,7 +13,8 @@ enum {
     PREFETCH_BYTES = 1 << 20, /* of directory: about an L2; below, lines are near anyway */
 };
 
-/* ---- sink --------------------------------------------------------------------------------------- */
+/* ---- sink ---------------------------------------------------------------------------------------
+ */
 
 struct build_batch {
     struct vec keys[EXEC_KEYS_MAX];
@@ -27,8 +28,7 @@ static bool scatter_rows(struct join *join, struct pipe_run *run, const struct b
                          struct build_batch *build, const uint16_t *positions, uint32_t count)
 {
     struct nu_arena *strings = &join->job->workers[run->worker].arena;
-    struct vec *stored =
-        nu_arena_alloc(run->scratch, (join->stored_count + 1) * sizeof *stored, 8);
+    struct vec *stored = nu_arena_alloc(run->scratch, (join->stored_count + 1) * sizeof *stored, 8);
 
     if (stored == NULL) {
         join_fail_memory(join, run->scratch, "a batch of a join's build side");
@@ -42,8 +42,8 @@ static bool scatter_rows(struct join *join, struct pipe_run *run, const struct b
     }
     if (!row_scatter(&join->layout, 0, join->plan.key_count, in, build->keys, positions, count,
                      build->rows, true, strings) ||
-        !row_scatter(&join->layout, join->plan.key_count, join->stored_count, in, stored,
-                     positions, count, build->rows, false, strings)) {
+        !row_scatter(&join->layout, join->plan.key_count, join->stored_count, in, stored, positions,
+                     count, build->rows, false, strings)) {
         join_fail_memory(join, strings, "strings of a join's build side");
         return false;
     }
@@ -97,10 +97,9 @@ static enum push_result build_push_batch(struct join *join, struct pipe_run *run
         return PUSH_FAILED;
     }
     hash_keys(in, build->keys, join->plan.key_count, join->job->hash_bits_kept, build->hashes);
-    const uint32_t present = hash_present_positions(
-        in, build->keys, join->plan.key_count, join->plan.nulls_equal, build->positions);
-    if (!radix_rows_reserve(&worker->rows, build->hashes, build->positions, present,
-                            build->rows)) {
+    const uint32_t present = hash_present_positions(in, build->keys, join->plan.key_count,
+                                                    join->plan.nulls_equal, build->positions);
+    if (!radix_rows_reserve(&worker->rows, build->hashes, build->positions, present, build->rows)) {
         return join_fail_memory(join, &worker->staging, "rows of a join's build side");
     }
     if (!scatter_rows(join, run, in, build, build->positions, present)) {
@@ -172,7 +171,8 @@ const struct sink_kind join_build_sink_kind = {
     .abort = build_abort,
 };
 
-/* ---- directory ------------------------------------------------------------------------------------ */
+/* ---- directory
+ * ------------------------------------------------------------------------------------ */
 
 static struct join *join_of_directory(struct op_source *source)
 {

@@ -4,12 +4,12 @@
 #include <string.h>
 
 /* Semi, anti and mark: whether there is a match, not which. Probe columns go on untouched under a
- * narrower selection. A probe row needs candidates only until its first match, so a hot key costs one
- * look; only collisions and residuals walk a run.
+ * narrower selection. A probe row needs candidates only until its first match, so a hot key costs
+ * one look; only collisions and residuals walk a run.
  *
- * Work is cut into pieces of about JOIN_CHECK_ROWS candidates. A piece decides the probe rows from the
- * cursor up to some position, pushes them, and depends on the cursor alone; `offset` says how many
- * candidates of the row at `position` have been turned down already. */
+ * Work is cut into pieces of about JOIN_CHECK_ROWS candidates. A piece decides the probe rows from
+ * the cursor up to some position, pushes them, and depends on the cursor alone; `offset` says how
+ * many candidates of the row at `position` have been turned down already. */
 
 struct exists_piece {
     uint32_t position; /* the first undecided */
@@ -32,8 +32,8 @@ static void fill_round(const struct join_probe_state *state, struct exists_piece
     const uint32_t row_bytes = state->join->layout.row_bytes;
 
     candidates->count = 0;
-    for (uint32_t p = piece->position;
-         p < state->in->sel_count && candidates->count < BATCH_ROWS; p++) {
+    for (uint32_t p = piece->position; p < state->in->sel_count && candidates->count < BATCH_ROWS;
+         p++) {
         if (is_decided(state, piece, p)) {
             continue;
         }
@@ -51,6 +51,13 @@ static void fill_round(const struct join_probe_state *state, struct exists_piece
     piece->work += candidates->count;
 }
 
+static void pass_decided(const struct join_probe_state *state, struct exists_piece *piece)
+{
+    while (piece->position < state->in->sel_count && is_decided(state, piece, piece->position)) {
+        piece->position++;
+    }
+}
+
 static enum push_result decide_piece(struct join_probe_state *state, struct exists_piece *piece,
                                      struct join_candidates *candidates)
 {
@@ -59,14 +66,8 @@ static enum push_result decide_piece(struct join_probe_state *state, struct exis
     memset(piece, 0, sizeof *piece);
     piece->position = cursor->position;
     piece->tried[cursor->position] = cursor->offset;
-    while (piece->work < JOIN_CHECK_ROWS) {
-        while (piece->position < state->in->sel_count &&
-               is_decided(state, piece, piece->position)) {
-            piece->position++;
-        }
-        if (piece->position == state->in->sel_count) {
-            break;
-        }
+    pass_decided(state, piece);
+    while (piece->work < JOIN_CHECK_ROWS && piece->position < state->in->sel_count) {
         fill_round(state, piece, candidates);
         if (join_match(state, candidates) != PUSH_MORE) {
             return PUSH_FAILED;
@@ -74,14 +75,15 @@ static enum push_result decide_piece(struct join_probe_state *state, struct exis
         for (uint32_t m = 0; m < candidates->match_count; m++) {
             piece->found[candidates->positions[candidates->matches[m]]] = true;
         }
+        pass_decided(state, piece);
     }
     return PUSH_MORE;
 }
 
 enum answer { ANSWER_NO, ANSWER_YES, ANSWER_UNKNOWN };
 
-/* As SQL has it for IN: an empty build side answers no to everything; else a NULL on either side makes
- * a miss unknown. */
+/* As SQL has it for IN: an empty build side answers no to everything; else a NULL on either side
+ * makes a miss unknown. */
 static enum answer answer_of(const struct join *join, bool found, bool key_present)
 {
     const bool build_empty = join->build_rows == 0 && !join->has_null;
@@ -133,8 +135,7 @@ static void answer_piece(const struct join_probe_state *state, const struct exis
     }
 }
 
-static enum push_result push_piece(struct join_probe_state *state,
-                                   const struct exists_piece *piece)
+static enum push_result push_piece(struct join_probe_state *state, const struct exists_piece *piece)
 {
     const struct join *join = state->join;
     struct nu_arena *scratch = state->run->scratch;
@@ -155,8 +156,8 @@ static enum push_result push_piece(struct join_probe_state *state,
         columns[o] = state->in->columns[join->plan.outputs[o].column];
     }
     if (marks) {
-        columns[column_count - 1] = (struct vec){
-            .data = output->mark, .valid = output->mark_valid, .kind = EXEC_TYPE_BOOL};
+        columns[column_count - 1] =
+            (struct vec){.data = output->mark, .valid = output->mark_valid, .kind = EXEC_TYPE_BOOL};
     }
     const struct batch out = {.row_count = state->in->row_count,
                               .sel_count = output->count,
@@ -182,8 +183,7 @@ static enum push_result run_piece(struct join_probe_state *state)
     const enum push_result result = push_piece(state, piece);
     if (result == PUSH_MORE) {
         cursor->position = piece->position;
-        cursor->offset =
-            piece->position < state->in->sel_count ? piece->tried[piece->position] : 0;
+        cursor->offset = piece->position < state->in->sel_count ? piece->tried[piece->position] : 0;
     }
     return result;
 }

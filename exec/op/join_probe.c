@@ -15,7 +15,8 @@
  * so an exploding m:n join streams in constant memory. Chunks of pairs depend on the cursor alone:
  * a batch that was not taken is made again exactly. */
 
-/* ---- judging pairs -------------------------------------------------------------------------------- */
+/* ---- judging pairs
+ * -------------------------------------------------------------------------------- */
 
 static bool gather_pair_columns(const struct join_probe_state *state, const uint16_t *rows,
                                 unsigned char *const *build_rows, uint32_t count,
@@ -80,8 +81,8 @@ static enum push_result judge_residual(struct join_probe_state *state,
     return PUSH_MORE;
 }
 
-/* Relaxed: several workers may set one byte, all to 1; it is read after the probe pipe has ended. The
- * test first keeps lines that many rows match shared. */
+/* Relaxed: several workers may set one byte, all to 1; it is read after the probe pipe has ended.
+ * The test first keeps lines that many rows match shared. */
 static void mark_matched(const struct join_candidates *candidates)
 {
     for (uint32_t i = 0; i < candidates->match_count; i++) {
@@ -96,10 +97,9 @@ enum push_result join_match(struct join_probe_state *state, struct join_candidat
 {
     const struct join *join = state->join;
 
-    candidates->match_count =
-        row_match(&join->layout, 0, join->plan.key_count, state->in, state->keys,
-                  candidates->positions, candidates->count, candidates->rows, candidates->matches,
-                  NULL);
+    candidates->match_count = row_match(&join->layout, 0, join->plan.key_count, state->in,
+                                        state->keys, candidates->positions, candidates->count,
+                                        candidates->rows, candidates->matches, NULL);
     if (join->plan.residual != NULL && candidates->match_count > 0) {
         const struct nu_arena_mark mark = nu_arena_mark(state->run->scratch);
         const enum push_result result = judge_residual(state, candidates);
@@ -114,7 +114,8 @@ enum push_result join_match(struct join_probe_state *state, struct join_candidat
     return PUSH_MORE;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------- */
+/* ---- output
+ * ----------------------------------------------------------------------------------------- */
 
 enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t *positions,
                                  unsigned char *const *rows, uint32_t count)
@@ -134,8 +135,7 @@ enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t 
         ok = plan->outputs[o].from_build
                  ? row_gather(&join->layout, join->build_column[column], rows, count, scratch,
                               &columns[o])
-                 : vec_gather(&state->in->columns[column], probe_rows, count, scratch,
-                               &columns[o]);
+                 : vec_gather(&state->in->columns[column], probe_rows, count, scratch, &columns[o]);
     }
     if (!ok) {
         return join_fail_memory(join, scratch, "a batch of a join's result");
@@ -147,8 +147,8 @@ enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t 
     return pipe_push(state->run, state->index + 1, &out);
 }
 
-/* At most one candidate a probe row, and most of them match: the probe columns go on as they are and
- * only build columns are gathered, row by row beside them. */
+/* At most one candidate a probe row, and most of them match: the probe columns go on as they are
+ * and only build columns are gathered, row by row beside them. */
 static enum push_result push_beside(struct join_probe_state *state,
                                     const struct join_candidates *candidates)
 {
@@ -187,7 +187,8 @@ static enum push_result push_beside(struct join_probe_state *state,
     return pipe_push(state->run, state->index + 1, &out);
 }
 
-/* ---- expansion ------------------------------------------------------------------------------------ */
+/* ---- expansion
+ * ------------------------------------------------------------------------------------ */
 
 /* The next candidates from *next on; room is kept for the null-extended rows among them. */
 static void fill_candidates(const struct join_probe_state *state, struct op_cursor *next,
@@ -234,8 +235,8 @@ static void add_pair(struct pairs *pairs, uint32_t position, unsigned char *row)
     pairs->rows[pairs->count++] = row;
 }
 
-/* The pairs that come out between *from and *next: matches, and for LEFT and FULL a null-extended row
- * where a probe row's last candidate has gone by without a match. */
+/* The pairs that come out between *from and *next: matches, and for LEFT and FULL a null-extended
+ * row where a probe row's last candidate has gone by without a match. */
 static void compose_pairs(const struct join_probe_state *state,
                           const struct join_candidates *candidates, const struct op_cursor *from,
                           struct op_cursor *next, struct pairs *pairs)
@@ -252,8 +253,7 @@ static void compose_pairs(const struct join_probe_state *state,
     }
     bool matched = from->detail != 0;
     for (uint32_t p = from->position; p < state->in->sel_count && p <= next->position; p++) {
-        while (m < candidates->match_count &&
-               candidates->positions[candidates->matches[m]] == p) {
+        while (m < candidates->match_count && candidates->positions[candidates->matches[m]] == p) {
             add_pair(pairs, p, candidates->rows[candidates->matches[m++]]);
             matched = true;
         }
@@ -322,7 +322,8 @@ static enum push_result expand(struct join_probe_state *state)
     return PUSH_MORE;
 }
 
-/* ---- lookup ----------------------------------------------------------------------------------------- */
+/* ---- lookup
+ * ----------------------------------------------------------------------------------------- */
 
 /* Fills runs for the positions the cursor has not passed. */
 static void lookup(struct join_probe_state *state)
@@ -335,8 +336,8 @@ static void lookup(struct join_probe_state *state)
     while (skip < state->present_count && state->present[skip] < first) {
         skip++;
     }
-    hash_dirs_lookup(&join->dirs, state->hashes, state->present + skip,
-                     state->present_count - skip, state->run_rows, state->run_counts);
+    hash_dirs_lookup(&join->dirs, state->hashes, state->present + skip, state->present_count - skip,
+                     state->run_rows, state->run_counts);
     state->run_max = 0;
     for (uint32_t p = 0; p < state->in->sel_count; p++) {
         const uint64_t run = state->run_counts[p];
@@ -366,7 +367,7 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
     return join->exists_only ? join_exists_push(state) : expand(state);
 }
 
-static enum push_result probe_push(struct operator *op, struct pipe_run *run, uint32_t index,
+static enum push_result probe_push(struct operator* op, struct pipe_run *run, uint32_t index,
                                    const struct batch *in)
 {
     struct join *join = (struct join *)(void *)((unsigned char *)op - offsetof(struct join, probe));

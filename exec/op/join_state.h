@@ -14,13 +14,14 @@
  * sink's finish, and by the directory pipe in its own partition; constant for the probe, but for
  * the match bytes inside the rows.
  *
- * A build row: [ hash | matched byte, where build rows without a match are wanted | row_layout: keys,
- * then the build columns somebody reads ]. A column that is a key as it stands is kept once; not so
- * floats, whose keys are canonical. */
+ * A build row: [ hash | matched byte, where build rows without a match are wanted | row_layout:
+ * keys, then the build columns somebody reads ]. A column that is a key as it stands is kept once;
+ * not so floats, whose keys are canonical. */
 enum { JOIN_MATCHED_BYTE = 8 };
 
 struct join_worker {
-    _Alignas(128) struct nu_arena staging; /* rows before they are placed; gone after the directory */
+    _Alignas(
+        128) struct nu_arena staging; /* rows before they are placed; gone after the directory */
     struct radix_rows rows;
     struct row_list null_rows; /* kept for RIGHT and FULL; in the job arena */
     bool has_null;             /* a build row had a NULL key */
@@ -41,13 +42,13 @@ struct join {
     struct join_plan plan;
 
     struct row_layout layout;
-    uint32_t stored_count;   /* build columns kept behind the keys */
-    uint32_t *stored;        /* their numbers in the build input */
-    uint32_t *build_column;  /* build input column -> layout column, UINT32_MAX: not kept */
-    bool *residual_uses;     /* over probe, then build columns; NULL without residual */
-    bool keeps_build;        /* RIGHT, FULL */
-    bool keeps_probe;        /* LEFT, FULL */
-    bool exists_only;        /* SEMI, ANTI, MARK: no build columns come out */
+    uint32_t stored_count;  /* build columns kept behind the keys */
+    uint32_t *stored;       /* their numbers in the build input */
+    uint32_t *build_column; /* build input column -> layout column, UINT32_MAX: not kept */
+    bool *residual_uses;    /* over probe, then build columns; NULL without residual */
+    bool keeps_build;       /* RIGHT, FULL */
+    bool keeps_probe;       /* LEFT, FULL */
+    bool exists_only;       /* SEMI, ANTI, MARK: no build columns come out */
 
     struct join_worker *workers;
     const struct radix_rows **worker_rows;
@@ -78,7 +79,8 @@ bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *
 /* Gives back the staging memory. Idempotent. */
 void join_free_staging(struct join *join);
 
-/* ---- the probe's shared parts ------------------------------------------------------------------- */
+/* ---- the probe's shared parts -------------------------------------------------------------------
+ */
 
 /* One batch being probed. `runs` are of the selection's positions. */
 struct join_probe_state {
@@ -100,7 +102,8 @@ struct join_candidates {
     uint32_t count;
     uint16_t positions[BATCH_ROWS];
     unsigned char *rows[BATCH_ROWS];
-    uint16_t matches[BATCH_ROWS]; /* indices of candidates whose keys are equal and the residual true */
+    uint16_t
+        matches[BATCH_ROWS]; /* indices of candidates whose keys are equal and the residual true */
     uint32_t match_count;
 };
 

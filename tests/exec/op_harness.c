@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cells -------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------------
+ */
 
 struct cells cells_make(uint32_t row_count, const struct exec_type *types, uint32_t column_count)
 {
@@ -89,10 +90,9 @@ void cell_random(struct cell *cell, const struct exec_type *type, uint64_t disti
     }
     if (is_text(type->kind)) {
         /* Long texts share a beginning longer than a view holds. */
-        cell->text_bytes = (uint32_t)snprintf(cell->text, sizeof cell->text,
-                                              value % 3 == 0 ? "a long common beginning %" PRIu64
-                                                             : "%" PRIu64,
-                                              value);
+        cell->text_bytes = (uint32_t)snprintf(
+            cell->text, sizeof cell->text,
+            value % 3 == 0 ? "a long common beginning %" PRIu64 : "%" PRIu64, value);
     } else if (is_real(type->kind)) {
         cell->real = random_real(value, dice);
         if (type->kind == EXEC_TYPE_FLOAT32) {
@@ -179,7 +179,8 @@ static void cell_load(struct cell *cell, const struct vec *vec, uint32_t row)
     }
 }
 
-/* ---- lines -------------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------------------------------
+ */
 
 static size_t cell_print(char *text, size_t room, const struct cell *cell,
                          const struct exec_type *type)
@@ -192,7 +193,7 @@ static size_t cell_print(char *text, size_t room, const struct cell *cell,
     }
     if (is_real(type->kind)) {
         uint64_t bits;
-        const double real = isnan(cell->real) ? NAN : cell->real;
+        const double real = isnan(cell->real) ? (double)NAN : cell->real;
         memcpy(&bits, &real, sizeof bits);
         return (size_t)snprintf(text, room, "%.17g/%" PRIx64 " ", isnan(real) ? 0 : real,
                                 isnan(real) ? 0x7ff8000000000000 : bits);
@@ -268,14 +269,15 @@ void lines_assert_equal(struct lines *got, struct lines *wanted, const char *wha
                  got->count, wanted->count);
 }
 
-/* ---- neighbours --------------------------------------------------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------------------------------
+ */
 
 enum { RANGES_MAX = 64 };
 
 struct insides {
     struct nu_topology topology;
     pthread_mutex_t lock;
-    struct nu_arena exprs;
+
     struct sched_range ranges[RANGES_MAX];
     uint32_t range_count;
 };
@@ -409,11 +411,12 @@ void pipe_add_range(struct pipe *pipe, uint64_t begin, uint64_t end, unsigned no
     struct insides *insides = insides_of((struct harness *)(void *)pipe);
 
     cr_assert_lt(insides->range_count, RANGES_MAX);
-    insides->ranges[insides->range_count++] = (struct sched_range){
-        .begin = begin, .end = end, .node = (uint16_t)node, .serial = serial};
+    insides->ranges[insides->range_count++] =
+        (struct sched_range){.begin = begin, .end = end, .node = (uint16_t)node, .serial = serial};
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* ---- life
+ * ----------------------------------------------------------------------------------------- */
 
 void harness_init(struct harness *harness, uint32_t workers, uint32_t hash_bits_kept,
                   uint64_t limit_bytes)
@@ -429,7 +432,7 @@ void harness_init(struct harness *harness, uint32_t workers, uint32_t hash_bits_
     cr_assert_eq(nu_page_pool_create(&insides->topology, 0, &job->pages), 0);
     nu_budget_init(&job->budget, "job", limit_bytes, NULL);
     nu_arena_init(&job->plan, job->pages, 0, &job->budget);
-    nu_arena_init(&insides->exprs, job->pages, 0, &job->budget);
+
     job->worker_count = workers;
     job->node_count = 1;
     job->worker_node = nodes;
@@ -461,7 +464,7 @@ void harness_fini(struct harness *harness)
         free(harness->runs[w].cursors);
     }
     nu_arena_destroy(&job->plan);
-    nu_arena_destroy(&insides->exprs);
+
     cr_assert_eq(nu_budget_used(&job->budget), 0, "charged memory was not given back");
     nu_page_pool_destroy(job->pages);
     pthread_mutex_destroy(&insides->lock);
@@ -472,7 +475,8 @@ void harness_fini(struct harness *harness)
     free(insides);
 }
 
-/* ---- feeding ---------------------------------------------------------------------------------------- */
+/* ---- feeding
+ * ---------------------------------------------------------------------------------------- */
 
 struct feed_batch {
     struct batch batch;
@@ -504,8 +508,8 @@ static struct feed_batch *batch_make(const struct cells *cells, uint32_t first, 
             constant = constant && !is_real(kind) &&
                        cell_equal(cell, cells_at(cells, first, c), &cells->types[c]);
         }
-        feed->columns[c] = (struct vec){
-            .data = data, .valid = feed->valid[c], .kind = kind, .constant = constant};
+        feed->columns[c] =
+            (struct vec){.data = data, .valid = feed->valid[c], .kind = kind, .constant = constant};
     }
     for (uint32_t r = 0; r < count; r++) {
         feed->sel[r] = (uint16_t)(r * stride);
@@ -529,7 +533,7 @@ static void batch_free(struct feed_batch *feed)
 struct feeder {
     struct harness *harness;
     struct op_sink *sink;
-    struct operator *op;
+    struct operator* op;
     const struct cells *cells;
     uint32_t worker; /* whose batches to feed; UINT32_MAX: all, each on its own worker */
 };
@@ -596,16 +600,18 @@ static void *feed_batches(void *argument)
     return NULL;
 }
 
-static void feed(struct harness *harness, struct op_sink *sink, struct operator *op,
+static void feed(struct harness *harness, struct op_sink *sink, struct operator* op,
                  const struct cells *cells)
 {
     struct feeder feeders[64];
     pthread_t threads[64];
     const uint32_t count = harness->threads ? harness->job.worker_count : 1;
 
+    if (job_is_stopping(&harness->job)) {
+        return; /* as pipes of a failed job do not start */
+    }
     for (uint32_t t = 0; t < count; t++) {
-        feeders[t] = (struct feeder){
-            harness, sink, op, cells, harness->threads ? t : UINT32_MAX};
+        feeders[t] = (struct feeder){harness, sink, op, cells, harness->threads ? t : UINT32_MAX};
         if (!harness->threads) {
             feed_batches(&feeders[t]);
             return;
@@ -622,7 +628,7 @@ void harness_feed_sink(struct harness *harness, struct op_sink *sink, const stru
     feed(harness, sink, NULL, cells);
 }
 
-void harness_feed_operator(struct harness *harness, struct operator *op, const struct cells *cells)
+void harness_feed_operator(struct harness *harness, struct operator* op, const struct cells *cells)
 {
     feed(harness, NULL, op, cells);
 }
@@ -643,7 +649,8 @@ enum exec_code harness_finish_sink(struct harness *harness, struct op_sink *sink
     return EXEC_OK;
 }
 
-/* ---- sources ---------------------------------------------------------------------------------------- */
+/* ---- sources
+ * ---------------------------------------------------------------------------------------- */
 
 struct scanner {
     struct harness *harness;
@@ -667,8 +674,7 @@ static void *scan_range(void *argument)
             break;
         }
         if (scanner->moves) {
-            struct pipe_run *other =
-                &harness->runs[(run->worker + 1) % harness->job.worker_count];
+            struct pipe_run *other = &harness->runs[(run->worker + 1) % harness->job.worker_count];
             other->state = run->state;
             memcpy(other->rows, run->rows, sizeof run->rows);
             run->rows[RUN_REFUSED] = other == run ? run->rows[RUN_REFUSED] : 0;

@@ -8,12 +8,13 @@
 
 #include <stdint.h>
 
-/* Runs operators without scheduler and pipes: tables of cells go in batch by batch, lines of text come
- * out. Any worker count is played by one thread or by real ones. The neighbours' functions an
+/* Runs operators without scheduler and pipes: tables of cells go in batch by batch, lines of text
+ * come out. Any worker count is played by one thread or by real ones. The neighbours' functions an
  * operator calls (pipe_push, job_fail, ...) are the harness's own.
  *
- * Refusals: before it takes a batch, the end of the pipe answers PUSH_SUSPEND `refusals` times; every
- * suspended batch is pushed again on another worker. Time is up at every `time_every`-th question. */
+ * Refusals: before it takes a batch, the end of the pipe answers PUSH_SUSPEND `refusals` times;
+ * every suspended batch is pushed again on another worker. Time is up at every `time_every`-th
+ * question. */
 
 enum { CELL_TEXT_BYTES = 40 };
 
@@ -41,7 +42,8 @@ static inline struct cell *cells_at(const struct cells *cells, uint32_t row, uin
 /* splitmix64 */
 uint64_t random_next(uint64_t *seed);
 
-/* A value of the type out of `distinct` small ones; extremes and specials among them now and then. */
+/* A value of the type out of `distinct` small ones; extremes and specials among them now and then.
+ */
 void cell_random(struct cell *cell, const struct exec_type *type, uint64_t distinct,
                  uint32_t null_percent, uint64_t *seed);
 
@@ -82,11 +84,10 @@ void harness_init(struct harness *harness, uint32_t workers, uint32_t hash_bits_
                   uint64_t limit_bytes);
 void harness_fini(struct harness *harness);
 
-/* Every row of `cells` goes into the sink or through the operator, in batches of odd sizes, some with
- * selection vectors and constant columns, dealt out over the workers. */
+/* Every row of `cells` goes into the sink or through the operator, in batches of odd sizes, some
+ * with selection vectors and constant columns, dealt out over the workers. */
 void harness_feed_sink(struct harness *harness, struct op_sink *sink, const struct cells *cells);
-void harness_feed_operator(struct harness *harness, struct operator *op,
-                           const struct cells *cells);
+void harness_feed_operator(struct harness *harness, struct operator* op, const struct cells *cells);
 /* Runs a source to its end. */
 void harness_run_source(struct harness *harness, struct op_source *source);
 enum exec_code harness_finish_sink(struct harness *harness, struct op_sink *sink);

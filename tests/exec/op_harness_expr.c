@@ -11,7 +11,6 @@ struct expr {
     uint32_t left, right;
 };
 
-
 static struct expr *make(struct harness *harness, const struct expr *expr)
 {
     struct expr *made = nu_arena_alloc(&harness->job.plan, sizeof *made, 16);
@@ -28,10 +27,9 @@ struct expr *harness_column(struct harness *harness, uint32_t column, const stru
 
 struct expr *harness_less(struct harness *harness, uint32_t left, uint32_t right)
 {
-    return make(harness, &(struct expr){.type = {.kind = EXEC_TYPE_BOOL},
-                                        .less = true,
-                                        .left = left,
-                                        .right = right});
+    return make(harness,
+                &(struct expr){
+                    .type = {.kind = EXEC_TYPE_BOOL}, .less = true, .left = left, .right = right});
 }
 
 const struct exec_type *expr_type(const struct expr *expr)

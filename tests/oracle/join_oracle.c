@@ -58,8 +58,8 @@ static void emit(const struct join_oracle *oracle, uint32_t probe_row, uint32_t 
     lines_add(out, cells, types, count);
 }
 
-static void emit_probe_row(const struct join_oracle *oracle, uint32_t row, bool found,
-                           bool unknown, struct lines *out)
+static void emit_probe_row(const struct join_oracle *oracle, uint32_t row, bool found, bool unknown,
+                           struct lines *out)
 {
     const struct cell mark = {.null = !found && unknown, .integer = found};
 
