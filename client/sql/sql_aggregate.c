@@ -1,0 +1,111 @@
+#include "sql_aggregate.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum exec_aggregate_function function;
+} aggregates[] = {
+    {"count", EXEC_AGG_COUNT},
+    {"sum", EXEC_AGG_SUM},
+    {"min", EXEC_AGG_MIN},
+    {"max", EXEC_AGG_MAX},
+    {"avg", EXEC_AGG_AVG},
+    {"mean", EXEC_AGG_AVG},
+    {"variance", EXEC_AGG_VAR_SAMP},
+    {"var_samp", EXEC_AGG_VAR_SAMP},
+    {"stddev", EXEC_AGG_STDDEV_SAMP},
+    {"stddev_samp", EXEC_AGG_STDDEV_SAMP},
+    {"any_value", EXEC_AGG_ANY_VALUE},
+};
+
+static enum exec_aggregate_function function_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
+        if (strcmp(aggregates[i].name, name) == 0) {
+            return aggregates[i].function;
+        }
+    }
+    return EXEC_AGG_NONE;
+}
+
+bool sql_is_aggregate(const char *name)
+{
+    return function_of(name) != EXEC_AGG_NONE;
+}
+
+static struct exec_measure *measure_push(struct plan_builder *plan, struct sql_aggregates *into)
+{
+    if (into->measure_count == into->measure_room) {
+        const uint32_t room = into->measure_room == 0 ? 16 : 2 * into->measure_room;
+        struct exec_measure *moved = plan_alloc(plan, room * sizeof *moved);
+        if (into->measure_count > 0) {
+            memcpy(moved, into->measures, into->measure_count * sizeof *moved);
+        }
+        into->measures = moved;
+        into->measure_room = room;
+    }
+    return &into->measures[into->measure_count++];
+}
+
+/* Arguments and FILTER are over the aggregate's input; an aggregate in them is an error. */
+static bool lower_inside(struct sql_lowering *lowering, json_t *body, struct exec_measure *measure)
+{
+    struct sql_lowering inside = *lowering;
+    json_t *args = json_object_get(body, "args"), *filter = json_object_get(body, "agg_filter");
+    const size_t count = json_array_size(args);
+    uint32_t *lowered = plan_alloc(lowering->plan, (count + 1) * sizeof *lowered);
+
+    inside.scope = lowering->aggregates->input;
+    inside.aggregates = NULL;
+    for (size_t i = 0; i < count; i++) {
+        lowered[i] = sql_lower_expr(&inside, json_array_get(args, i));
+        if (lowered[i] == 0) {
+            return false;
+        }
+    }
+    measure->args = lowered;
+    measure->arg_count = (uint32_t)count;
+    if (filter != NULL) {
+        measure->filter = sql_lower_expr(&inside, filter);
+    }
+    return filter == NULL || measure->filter != 0;
+}
+
+uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, json_t *body,
+                             long location)
+{
+    struct exec_measure measure = {.function = function_of(name)};
+    struct sql_aggregates *into = lowering->aggregates;
+
+    if (into == NULL) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC,
+                          "the aggregate %.40s() is not allowed here", name);
+    }
+    if (into->measure_count >= SQL_MEASURES_MAX) {
+        return sql_refuse(lowering, location, EXEC_LIMIT, "more than %d aggregates",
+                          SQL_MEASURES_MAX);
+    }
+    if (json_object_get(body, "agg_order") != NULL) {
+        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                          "ORDER BY inside an aggregate is not implemented yet");
+    }
+    if (!lower_inside(lowering, body, &measure)) {
+        return 0;
+    }
+    if (measure.function == EXEC_AGG_COUNT && measure.arg_count == 0) {
+        measure.function = EXEC_AGG_COUNT_STAR;
+    } else if (measure.arg_count != 1) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "%.40s() takes one argument, not %u",
+                          name, measure.arg_count);
+    }
+    if (json_is_true(json_object_get(body, "agg_distinct"))) {
+        measure.distinct = measure.function != EXEC_AGG_COUNT;
+        if (measure.function == EXEC_AGG_COUNT) {
+            measure.function = EXEC_AGG_COUNT_DISTINCT;
+        }
+    }
+    const struct plan_origin origin = sql_origin(lowering, location);
+    *measure_push(lowering->plan, into) = measure;
+    return plan_column(lowering->plan, into->key_count + into->measure_count, &origin);
+}

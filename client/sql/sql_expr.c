@@ -1,0 +1,447 @@
+#include "sql_expr.h"
+#include "sql_aggregate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 200, ARGS_MAX = 64 };
+
+const char *sql_node_kind(json_t *node, json_t **body_out)
+{
+    void *first = json_object_iter(node);
+
+    *body_out = first == NULL ? NULL : json_object_iter_value(first);
+    return first == NULL ? "nothing" : json_object_iter_key(first);
+}
+
+long sql_node_location(json_t *node)
+{
+    json_t *body = NULL;
+
+    sql_node_kind(node, &body);
+    json_t *inner = json_object_get(body, "lexpr");
+    inner = inner != NULL ? inner : json_object_get(body, "arg");
+    inner = inner != NULL ? inner : json_array_get(json_object_get(body, "args"), 0);
+    json_t *location = json_object_get(body, "location");
+    const long own = (long)json_integer_value(location);
+    if (inner != NULL) {
+        const long first = sql_node_location(inner);
+        return location != NULL && own >= 0 && own < first ? own : first;
+    }
+    return own < 0 ? 0 : own;
+}
+
+uint32_t sql_refuse(struct sql_lowering *lowering, long location, enum exec_code code,
+                    const char *fmt, ...)
+{
+    char message[400];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    sql_fail_at(lowering->text, location, code, lowering->err, "%s", message);
+    return 0;
+}
+
+struct plan_origin sql_origin(const struct sql_lowering *lowering, long location)
+{
+    struct plan_builder *plan = lowering->plan;
+
+    return (struct plan_origin){
+        .option = lowering->text->option,
+        .text = plan_text(plan, lowering->text->text, strlen(lowering->text->text)),
+        .offset = sql_offset(lowering->text, location),
+    };
+}
+
+static const char *string_of(json_t *node)
+{
+    return json_string_value(json_object_get(json_object_get(node, "String"), "sval"));
+}
+
+bool sql_column_parts(json_t *column_ref, const char **qualifier_out, const char **name_out)
+{
+    json_t *fields = json_object_get(column_ref, "fields");
+    const size_t count = json_array_size(fields);
+    json_t *last = json_array_get(fields, count - 1);
+
+    *qualifier_out = count == 2 ? string_of(json_array_get(fields, 0)) : NULL;
+    *name_out = string_of(last);
+    return count >= 1 && count <= 2 &&
+           (*name_out != NULL || json_object_get(last, "A_Star") != NULL) &&
+           (count == 1 || *qualifier_out != NULL);
+}
+
+static uint32_t lower_column(struct sql_lowering *lowering, json_t *body, long location)
+{
+    const char *qualifier = NULL, *name = NULL;
+    const struct sql_name *found = NULL;
+    char message[256];
+
+    if (!sql_column_parts(body, &qualifier, &name) || name == NULL) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "a column name is expected here");
+    }
+    const enum exec_code code =
+        sql_scope_find(lowering->scope, qualifier, name, &found, message);
+    if (code != EXEC_OK) {
+        return sql_refuse(lowering, location, code, "%s", message);
+    }
+    const struct plan_origin origin = sql_origin(lowering, location);
+    if (found == NULL) {
+        return plan_column_named(lowering->plan, name, &origin);
+    }
+    return found->column != 0 ? plan_column(lowering->plan, found->column, &origin) : found->expr;
+}
+
+/* Lowers the members of a list (or one node) into args; the count, or -1. */
+static int lower_args(struct sql_lowering *lowering, json_t *list, uint32_t args_out[ARGS_MAX])
+{
+    const size_t count = json_array_size(list);
+
+    if (count > ARGS_MAX) {
+        sql_refuse(lowering, sql_node_location(json_array_get(list, ARGS_MAX)), EXEC_LIMIT,
+                   "more than %d operands", ARGS_MAX);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        args_out[i] = sql_lower_expr(lowering, json_array_get(list, i));
+        if (args_out[i] == 0) {
+            return -1;
+        }
+    }
+    return (int)count;
+}
+
+static uint32_t call2(struct sql_lowering *lowering, const char *function, uint32_t left,
+                      uint32_t right, long location)
+{
+    const uint32_t args[] = {left, right};
+    const struct plan_origin origin = sql_origin(lowering, location);
+
+    return left == 0 || right == 0 ? 0 : plan_call(lowering->plan, function, args, 2, &origin);
+}
+
+static uint32_t call1(struct sql_lowering *lowering, const char *function, uint32_t arg,
+                      long location)
+{
+    const struct plan_origin origin = sql_origin(lowering, location);
+
+    return arg == 0 ? 0 : plan_call(lowering->plan, function, &arg, 1, &origin);
+}
+
+static uint32_t lower_operator(struct sql_lowering *lowering, json_t *body, const char *name,
+                               long location)
+{
+    static const struct {
+        const char *sql, *function;
+    } operators[] = {
+#define OPERATOR(sql, function) {sql, function},
+#include "sql_operators.def"
+    };
+    json_t *left = json_object_get(body, "lexpr"), *right = json_object_get(body, "rexpr");
+
+    if (left == NULL) {
+        const uint32_t arg = sql_lower_expr(lowering, right);
+        if (strcmp(name, "+") == 0) {
+            return arg;
+        }
+        return strcmp(name, "-") == 0 ? call1(lowering, "negate", arg, location)
+                                      : sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                                                   "operator %.20s is not implemented yet", name);
+    }
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        if (strcmp(operators[i].sql, name) == 0) {
+            const uint32_t first = sql_lower_expr(lowering, left);
+            const uint32_t second = first == 0 ? 0 : sql_lower_expr(lowering, right);
+            return call2(lowering, operators[i].function, first, second, location);
+        }
+    }
+    return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                      "operator %.20s is not implemented yet", name);
+}
+
+/* Constants become an in-list; anything else a chain of comparisons, which means the same. */
+static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char *name,
+                         long location)
+{
+    json_t *items = json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"),
+                                    "items");
+    const size_t count = json_array_size(items);
+    const bool negated = strcmp(name, "<>") == 0;
+    struct exec_literal *values = plan_alloc(lowering->plan, (count + 1) * sizeof *values);
+    const uint32_t arg = sql_lower_expr(lowering, json_object_get(body, "lexpr"));
+    size_t constants = 0;
+
+    if (arg == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_t *constant = json_object_get(json_array_get(items, i), "A_Const");
+        constants += constant != NULL && sql_lower_literal(lowering, constant, &values[i]);
+    }
+    if (constants == count) {
+        const struct exec_expr expr = {
+            .kind = EXEC_EXPR_IN_LIST,
+            .u.in_list = {.arg = arg,
+                          .values = values,
+                          .value_count = (uint32_t)count,
+                          .negated = negated},
+        };
+        const struct plan_origin origin = sql_origin(lowering, location);
+        return plan_expr(lowering->plan, &expr, &origin);
+    }
+    uint32_t result = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t value = sql_lower_expr(lowering, json_array_get(items, i));
+        const uint32_t same = call2(lowering, negated ? "ne" : "eq", arg, value, location);
+        if (same == 0) {
+            return 0;
+        }
+        result = i == 0 ? same : call2(lowering, negated ? "and" : "or", result, same, location);
+    }
+    return result;
+}
+
+static uint32_t lower_between(struct sql_lowering *lowering, json_t *body, bool negated,
+                              long location)
+{
+    json_t *items = json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"),
+                                    "items");
+    const uint32_t arg = sql_lower_expr(lowering, json_object_get(body, "lexpr"));
+    const uint32_t low = arg == 0 ? 0 : sql_lower_expr(lowering, json_array_get(items, 0));
+    const uint32_t high = low == 0 ? 0 : sql_lower_expr(lowering, json_array_get(items, 1));
+    const uint32_t above = high == 0 ? 0 : call2(lowering, "ge", arg, low, location);
+    const uint32_t below = above == 0 ? 0 : call2(lowering, "le", arg, high, location);
+    const uint32_t both = call2(lowering, "and", above, below, location);
+
+    return negated ? call1(lowering, "not", both, location) : both;
+}
+
+static uint32_t lower_a_expr(struct sql_lowering *lowering, json_t *body, long location)
+{
+    const char *kind = json_string_value(json_object_get(body, "kind"));
+    const char *name = string_of(json_array_get(json_object_get(body, "name"), 0));
+    json_t *left = json_object_get(body, "lexpr"), *right = json_object_get(body, "rexpr");
+
+    if (kind == NULL || name == NULL) {
+        return sql_refuse(lowering, location, EXEC_INTERNAL, "the parse tree has no operator here");
+    }
+    if (strcmp(kind, "AEXPR_OP") == 0) {
+        return lower_operator(lowering, body, name, location);
+    }
+    if (strcmp(kind, "AEXPR_IN") == 0) {
+        return lower_in(lowering, body, name, location);
+    }
+    if (strcmp(kind, "AEXPR_BETWEEN") == 0 || strcmp(kind, "AEXPR_NOT_BETWEEN") == 0) {
+        return lower_between(lowering, body, kind[6] == 'N', location);
+    }
+    const bool like = strcmp(kind, "AEXPR_LIKE") == 0, ilike = strcmp(kind, "AEXPR_ILIKE") == 0;
+    if (!like && !ilike) {
+        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                          "this operator (%.30s) is not implemented yet", kind + 6);
+    }
+    const uint32_t first = sql_lower_expr(lowering, left);
+    const uint32_t second = first == 0 ? 0 : sql_lower_expr(lowering, right);
+    const uint32_t matched = call2(lowering, like ? "like" : "ilike", first, second, location);
+    return name[0] == '!' ? call1(lowering, "not", matched, location) : matched;
+}
+
+static uint32_t lower_bool_expr(struct sql_lowering *lowering, json_t *body, long location)
+{
+    const char *op = json_string_value(json_object_get(body, "boolop"));
+    uint32_t args[ARGS_MAX];
+    const int count = lower_args(lowering, json_object_get(body, "args"), args);
+
+    if (count <= 0) {
+        return 0;
+    }
+    if (op != NULL && strcmp(op, "NOT_EXPR") == 0) {
+        return call1(lowering, "not", args[0], location);
+    }
+    const char *function = op != NULL && strcmp(op, "OR_EXPR") == 0 ? "or" : "and";
+    uint32_t result = args[0];
+    for (int i = 1; i < count; i++) {
+        result = call2(lowering, function, result, args[i], location);
+    }
+    return result;
+}
+
+static uint32_t lower_null_test(struct sql_lowering *lowering, json_t *body, long location)
+{
+    const char *type = json_string_value(json_object_get(body, "nulltesttype"));
+    const uint32_t arg = sql_lower_expr(lowering, json_object_get(body, "arg"));
+    const bool negated = type != NULL && strcmp(type, "IS_NOT_NULL") == 0;
+
+    return call1(lowering, negated ? "is_not_null" : "is_null", arg, location);
+}
+
+/* x IS TRUE is coalesce(x, false), x IS FALSE is not coalesce(x, true), and so on. */
+static uint32_t lower_boolean_test(struct sql_lowering *lowering, json_t *body, long location)
+{
+    const char *type = json_string_value(json_object_get(body, "booltesttype"));
+    const uint32_t arg = sql_lower_expr(lowering, json_object_get(body, "arg"));
+
+    if (arg == 0 || type == NULL) {
+        return 0;
+    }
+    if (strstr(type, "UNKNOWN") != NULL) {
+        return call1(lowering, strstr(type, "NOT") != NULL ? "is_not_null" : "is_null", arg,
+                     location);
+    }
+    const bool about_false = strstr(type, "FALSE") != NULL, negated = strstr(type, "NOT") != NULL;
+    const struct exec_literal fallback = {.type = {.kind = EXEC_TYPE_BOOL},
+                                          .value.boolean = about_false};
+    const uint32_t filled =
+        call2(lowering, "coalesce", arg, plan_literal(lowering->plan, &fallback, NULL), location);
+    return about_false != negated ? call1(lowering, "not", filled, location) : filled;
+}
+
+static uint32_t lower_cast(struct sql_lowering *lowering, json_t *body, long location)
+{
+    struct exec_expr expr = {.kind = EXEC_EXPR_CAST};
+    const struct plan_origin origin = sql_origin(lowering, location);
+
+    expr.u.cast.arg = sql_lower_expr(lowering, json_object_get(body, "arg"));
+    if (expr.u.cast.arg == 0 ||
+        !sql_lower_type(lowering, json_object_get(body, "typeName"), &expr.u.cast.to)) {
+        return 0;
+    }
+    return plan_expr(lowering->plan, &expr, &origin);
+}
+
+static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long location)
+{
+    json_t *branches = json_object_get(body, "args");
+    const size_t count = json_array_size(branches);
+    struct exec_when *whens = plan_alloc(lowering->plan, (count + 1) * sizeof *whens);
+    uint32_t subject = 0, otherwise = 0;
+
+    if (json_object_get(body, "arg") != NULL) {
+        subject = sql_lower_expr(lowering, json_object_get(body, "arg"));
+        if (subject == 0) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_t *branch = json_object_get(json_array_get(branches, i), "CaseWhen");
+        whens[i].when = sql_lower_expr(lowering, json_object_get(branch, "expr"));
+        if (whens[i].when != 0 && subject != 0) {
+            whens[i].when = call2(lowering, "eq", subject, whens[i].when, location);
+        }
+        whens[i].then = whens[i].when == 0
+                            ? 0
+                            : sql_lower_expr(lowering, json_object_get(branch, "result"));
+        if (whens[i].then == 0) {
+            return 0;
+        }
+    }
+    if (json_object_get(body, "defresult") != NULL) {
+        otherwise = sql_lower_expr(lowering, json_object_get(body, "defresult"));
+        if (otherwise == 0) {
+            return 0;
+        }
+    }
+    const struct exec_expr expr = {
+        .kind = EXEC_EXPR_CASE,
+        .u.case_when = {.branches = whens, .branch_count = (uint32_t)count, .otherwise = otherwise},
+    };
+    const struct plan_origin origin = sql_origin(lowering, location);
+    return plan_expr(lowering->plan, &expr, &origin);
+}
+
+static uint32_t lower_many(struct sql_lowering *lowering, const char *function, json_t *list,
+                           long location)
+{
+    uint32_t args[ARGS_MAX];
+    const int count = lower_args(lowering, list, args);
+    const struct plan_origin origin = sql_origin(lowering, location);
+
+    return count < 0 ? 0
+                     : plan_call(lowering->plan, function, args, (uint32_t)count, &origin);
+}
+
+static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long location)
+{
+    json_t *names = json_object_get(body, "funcname");
+    const char *name = string_of(json_array_get(names, json_array_size(names) - 1));
+
+    if (name == NULL) {
+        return sql_refuse(lowering, location, EXEC_INTERNAL, "the parse tree has no name here");
+    }
+    if (json_object_get(body, "over") != NULL) {
+        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                          "window functions are not implemented yet");
+    }
+    if (sql_is_aggregate(name)) {
+        return sql_lower_aggregate(lowering, name, body, location);
+    }
+    if (json_object_get(body, "agg_filter") != NULL ||
+        json_is_true(json_object_get(body, "agg_star")) ||
+        json_is_true(json_object_get(body, "agg_distinct"))) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "'%.60s' is not an aggregate", name);
+    }
+    return lower_many(lowering, name, json_object_get(body, "args"), location);
+}
+
+static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)
+{
+    json_t *body = NULL;
+    const char *kind = sql_node_kind(node, &body);
+    const long location = (long)json_integer_value(json_object_get(body, "location"));
+
+    if (strcmp(kind, "ColumnRef") == 0) {
+        return lower_column(lowering, body, location);
+    }
+    if (strcmp(kind, "A_Const") == 0) {
+        struct exec_literal literal;
+        const struct plan_origin origin = sql_origin(lowering, location);
+        return sql_lower_literal(lowering, body, &literal)
+                   ? plan_literal(lowering->plan, &literal, &origin)
+                   : 0;
+    }
+    if (strcmp(kind, "A_Expr") == 0) {
+        return lower_a_expr(lowering, body, location);
+    }
+    if (strcmp(kind, "BoolExpr") == 0) {
+        return lower_bool_expr(lowering, body, location);
+    }
+    if (strcmp(kind, "NullTest") == 0) {
+        return lower_null_test(lowering, body, location);
+    }
+    if (strcmp(kind, "BooleanTest") == 0) {
+        return lower_boolean_test(lowering, body, location);
+    }
+    if (strcmp(kind, "TypeCast") == 0) {
+        return lower_cast(lowering, body, location);
+    }
+    if (strcmp(kind, "CaseExpr") == 0) {
+        return lower_case(lowering, body, location);
+    }
+    if (strcmp(kind, "CoalesceExpr") == 0) {
+        return lower_many(lowering, "coalesce", json_object_get(body, "args"), location);
+    }
+    if (strcmp(kind, "MinMaxExpr") == 0) {
+        const char *op = json_string_value(json_object_get(body, "op"));
+        return lower_many(lowering, op != NULL && strcmp(op, "IS_LEAST") == 0 ? "least" : "greatest",
+                          json_object_get(body, "args"), location);
+    }
+    if (strcmp(kind, "FuncCall") == 0) {
+        return lower_function(lowering, body, location);
+    }
+    return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED, "%.40s is not implemented yet",
+                      kind);
+}
+
+uint32_t sql_lower_expr(struct sql_lowering *lowering, json_t *node)
+{
+    if (lowering->depth >= DEPTH_MAX) {
+        return sql_refuse(lowering, sql_node_location(node), EXEC_LIMIT,
+                          "the expression is nested deeper than %d levels", DEPTH_MAX);
+    }
+    lowering->depth++;
+    const uint32_t expr = lower_node(lowering, node);
+    lowering->depth--;
+    return expr;
+}
