@@ -244,12 +244,13 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream_id, uint8_t
     return (ssize_t)made;
 }
 
-/* ---- the caller's side ------------------------------------------------------------------------ */
+/* ---- the caller's side ------------------------------------------------------------------------
+ */
 
-#define HEADER(name, value)                                                                        \
-    {                                                                                              \
-        (uint8_t *)(uintptr_t)(name), (uint8_t *)(uintptr_t)(value), strlen(name), strlen(value),  \
-            NGHTTP2_NV_FLAG_NONE                                                                   \
+#define HEADER(name, value)                                                                       \
+    {                                                                                             \
+        (uint8_t *)(uintptr_t)(name), (uint8_t *)(uintptr_t)(value), strlen(name), strlen(value), \
+            NGHTTP2_NV_FLAG_NONE                                                                  \
     }
 
 int grpc_call_init(struct grpc_call *call, struct grpc_channel *channel, const char *path,

@@ -15,12 +15,12 @@ enum { CALL_MESSAGE_BYTES_MAX = 64 << 20, CALL_MESSAGE_TEXT_BYTES = GRPC_MESSAGE
 
 enum call_end {
     CALL_OPEN,
-    CALL_STATUS,      /* the server's trailers: status, message, details */
-    CALL_LOCAL,       /* ended here: status and message say why */
+    CALL_STATUS, /* the server's trailers: status, message, details */
+    CALL_LOCAL,  /* ended here: status and message say why */
     CALL_DEADLINE,
     CALL_INTERRUPTED,
     CALL_TRANSPORT,
-    CALL_REFUSED,     /* not processed by the server: safe to try again */
+    CALL_REFUSED, /* not processed by the server: safe to try again */
 };
 
 struct grpc_call {
@@ -57,8 +57,8 @@ struct grpc_call {
 int grpc_call_init(struct grpc_call *call, struct grpc_channel *channel, const char *path,
                    uint64_t deadline_ns);
 
-/* Sends one message and waits until nghttp2 has taken it. `last` closes the request side. Returns 0,
- * or -1 when the call has ended (the server may end it early: see call->end). */
+/* Sends one message and waits until nghttp2 has taken it. `last` closes the request side. Returns
+ * 0, or -1 when the call has ended (the server may end it early: see call->end). */
 int grpc_call_send(struct grpc_call *call, const void *message, size_t size, bool last);
 
 /* Closes the request side without a message. */

@@ -221,11 +221,12 @@ int grpc_channel_init(struct grpc_channel *channel, const char *address, uint64_
     if (channel->in == NULL) {
         return channel_fail(channel, "out of memory");
     }
-    if (channel_connect(channel, address, deadline_ns) != 0 || channel_start_session(channel) != 0) {
+    if (channel_connect(channel, address, deadline_ns) != 0 ||
+        channel_start_session(channel) != 0) {
         return -1;
     }
-    /* A peer that accepts but never sends SETTINGS is no gRPC server: better said now than by a call
-     * without a deadline. */
+    /* A peer that accepts but never sends SETTINGS is no gRPC server: better said now than by a
+     * call without a deadline. */
     while (!channel->settings_seen) {
         switch (grpc_channel_step(channel, deadline_ns)) {
             case CHANNEL_OK: break;

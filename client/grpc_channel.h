@@ -10,8 +10,8 @@
  * poll(). It has no thread of its own: it moves only inside channel_step, so a caller that does not
  * read applies backpressure by doing nothing. Carries one call at a time (grpc_call.c).
  *
- * Windows: 16 MiB for the connection, given back at once; 4 MiB a stream, given back when the caller
- * takes the bytes. nghttp2 is not re-entrant: its callbacks only store. */
+ * Windows: 16 MiB for the connection, given back at once; 4 MiB a stream, given back when the
+ * caller takes the bytes. nghttp2 is not re-entrant: its callbacks only store. */
 
 enum {
     CHANNEL_STREAM_WINDOW = 4 << 20,
@@ -38,7 +38,7 @@ struct grpc_channel {
     nghttp2_session *session;
     struct grpc_call *call; /* the one under way, or NULL */
     bool broken, goaway, settings_seen;
-    uint8_t *in; /* CHANNEL_READ_BYTES */
+    uint8_t *in;           /* CHANNEL_READ_BYTES */
     const uint8_t *unsent; /* owned by nghttp2 until the next mem_send */
     size_t unsent_bytes;
     char text[CHANNEL_TEXT_BYTES];
@@ -59,8 +59,8 @@ int grpc_channel_init(struct grpc_channel *channel, const char *address, uint64_
                       int wake_fd, atomic_bool *interrupted);
 void grpc_channel_fini(struct grpc_channel *channel);
 
-/* Sends what can be sent, then waits at most until the deadline for the socket, then takes what came.
- * Returns after one round. */
+/* Sends what can be sent, then waits at most until the deadline for the socket, then takes what
+ * came. Returns after one round. */
 enum channel_result grpc_channel_step(struct grpc_channel *channel, uint64_t deadline_ns);
 
 /* Sends without waiting: for a last RST_STREAM. */

@@ -1,5 +1,5 @@
-/* Results in Arrow's C data and C stream interfaces (format/CDataInterface.rst): every exported array
- * owns its memory and may outlive stream, result and connection. */
+/* Results in Arrow's C data and C stream interfaces (format/CDataInterface.rst): every exported
+ * array owns its memory and may outlive stream, result and connection. */
 #include "morsel_result.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ static void type_format(const struct exec_type *type, char format_out[FORMAT_BYT
     }
 }
 
-/* ---- schema: one malloc block a field, children owned by their parent ------------------------- */
+/* ---- schema: one malloc block a field, children owned by their parent -------------------------
+ */
 
 struct schema_block {
     struct ArrowSchema schema;
@@ -91,8 +92,9 @@ int arrow_export_schema(const struct exec_schema *schema, struct ArrowSchema *ou
     return 0;
 }
 
-/* ---- arrays: one batch shared by the struct array and its columns, counted, because a consumer may
- * move a child out and release it last. --------------------------------------------------------- */
+/* ---- arrays: one batch shared by the struct array and its columns, counted, because a consumer
+ * may move a child out and release it last.
+ * --------------------------------------------------------- */
 
 struct batch_owner {
     atomic_uint references;
@@ -200,7 +202,8 @@ int arrow_export_batch(struct arrow_batch *batch, struct ArrowArray *out)
     return 0;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream --------------------------------------------------------------------------------
+ */
 
 struct stream_state {
     struct morsel_result *result;

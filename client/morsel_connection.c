@@ -210,8 +210,8 @@ ProtobufCMessage *connection_unary(struct morsel_connection *connection, const c
         return NULL;
     }
     for (int tries = 0; bytes == NULL && refused && tries < REFUSED_TRIES_MAX; tries++) {
-        bytes = unary_bytes(connection, path, packed, size, deadline_ns, &answer_bytes, &refused,
-                            err);
+        bytes =
+            unary_bytes(connection, path, packed, size, deadline_ns, &answer_bytes, &refused, err);
     }
     free(packed);
     if (bytes == NULL) {

@@ -108,6 +108,6 @@ void morsel_error_to_exec(const struct morsel_error *err, struct exec_error *err
             error_out->code = (enum exec_code)code;
         }
     }
-    snprintf(error_out->detail, sizeof error_out->detail, "%.*s",
-             (int)sizeof error_out->detail - 1, err->message);
+    snprintf(error_out->detail, sizeof error_out->detail, "%.*s", (int)sizeof error_out->detail - 1,
+             err->message);
 }

@@ -12,12 +12,13 @@ enum { PAGES_MAX = 1000, PING_TIMEOUT_MS = 10000 };
 int morsel_ping(struct morsel_connection *connection, uint64_t timeout_ms, uint64_t *latency_ns_out,
                 struct morsel_error *err)
 {
-    Grpc__Health__V1__HealthCheckRequest request = GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    Grpc__Health__V1__HealthCheckRequest request;
+    grpc__health__v1__health_check_request__init(&request);
     const uint64_t before_ns = grpc_clock_ns();
-    ProtobufCMessage *answer = connection_unary(
-        connection, "/grpc.health.v1.Health/Check", &request.base,
-        &grpc__health__v1__health_check_response__descriptor,
-        timeout_ms == 0 ? PING_TIMEOUT_MS : timeout_ms, err);
+    ProtobufCMessage *answer =
+        connection_unary(connection, "/grpc.health.v1.Health/Check", &request.base,
+                         &grpc__health__v1__health_check_response__descriptor,
+                         timeout_ms == 0 ? PING_TIMEOUT_MS : timeout_ms, err);
 
     if (answer == NULL) {
         return -1;
@@ -25,9 +26,8 @@ int morsel_ping(struct morsel_connection *connection, uint64_t timeout_ms, uint6
     if (latency_ns_out != NULL) {
         *latency_ns_out = grpc_clock_ns() - before_ns;
     }
-    const bool serving =
-        ((Grpc__Health__V1__HealthCheckResponse *)answer)->status ==
-        GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING;
+    const bool serving = ((Grpc__Health__V1__HealthCheckResponse *)answer)->status ==
+                         GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING;
     protobuf_c_message_free_unpacked(answer, NULL);
     return serving ? 0
                    : morsel_error_set(err, MORSEL_FAULT_SERVER, EXEC_DRAINING,
@@ -111,7 +111,8 @@ static struct morsel_job_info *jobs_of_pages(Morsel__V1__ListJobsResponse *const
 int morsel_list_jobs(struct morsel_connection *connection, uint64_t timeout_ms,
                      struct morsel_job_info **jobs_out, size_t *count_out, struct morsel_error *err)
 {
-    Morsel__V1__ListJobsRequest request = MORSEL__V1__LIST_JOBS_REQUEST__INIT;
+    Morsel__V1__ListJobsRequest request;
+    morsel__v1__list_jobs_request__init(&request);
     Morsel__V1__ListJobsResponse **pages = calloc(PAGES_MAX, sizeof *pages);
     size_t page_count = 0;
     int failed = pages == NULL ? morsel_error_set(err, MORSEL_FAULT_ARGUMENT, EXEC_MEMORY_BUDGET,
@@ -148,21 +149,21 @@ int morsel_cancel_job(struct morsel_connection *connection, const char *job_id, 
                       uint64_t timeout_ms, enum morsel_job_state *state_out,
                       struct morsel_error *err)
 {
-    Morsel__V1__CancelJobRequest request = MORSEL__V1__CANCEL_JOB_REQUEST__INIT;
+    Morsel__V1__CancelJobRequest request;
+    morsel__v1__cancel_job_request__init(&request);
 
     request.job_id = (char *)(uintptr_t)job_id; /* packed only */
     if (reason != NULL) {
         request.reason = (char *)(uintptr_t)reason;
     }
-    ProtobufCMessage *answer = connection_unary(
-        connection, "/morsel.v1.JobService/CancelJob", &request.base,
-        &morsel__v1__cancel_job_response__descriptor, timeout_ms, err);
+    ProtobufCMessage *answer =
+        connection_unary(connection, "/morsel.v1.JobService/CancelJob", &request.base,
+                         &morsel__v1__cancel_job_response__descriptor, timeout_ms, err);
     if (answer == NULL) {
         return -1;
     }
     if (state_out != NULL) {
-        *state_out =
-            (enum morsel_job_state)((Morsel__V1__CancelJobResponse *)answer)->state;
+        *state_out = (enum morsel_job_state)((Morsel__V1__CancelJobResponse *)answer)->state;
     }
     protobuf_c_message_free_unpacked(answer, NULL);
     return 0;
@@ -172,7 +173,8 @@ int morsel_explain_json(struct morsel_connection *connection, const char *text, 
                         const char *name, bool analyze, uint64_t timeout_ms, char **text_out,
                         struct morsel_error *err)
 {
-    Morsel__V1__ExplainJobRequest explain = MORSEL__V1__EXPLAIN_JOB_REQUEST__INIT;
+    Morsel__V1__ExplainJobRequest explain;
+    morsel__v1__explain_job_request__init(&explain);
     struct exec_error error = {0};
     Morsel__V1__ExecuteJobRequest *request =
         job_text_parse(text, size, name == NULL ? "job" : name, &error);
@@ -183,16 +185,16 @@ int morsel_explain_json(struct morsel_connection *connection, const char *text, 
     explain.plan = request->plan;
     explain.options = request->options;
     explain.analyze = analyze;
-    ProtobufCMessage *answer = connection_unary(
-        connection, "/morsel.v1.JobService/ExplainJob", &explain.base,
-        &morsel__v1__explain_job_response__descriptor, timeout_ms, err);
+    ProtobufCMessage *answer =
+        connection_unary(connection, "/morsel.v1.JobService/ExplainJob", &explain.base,
+                         &morsel__v1__explain_job_response__descriptor, timeout_ms, err);
     morsel__v1__execute_job_request__free_unpacked(request, NULL);
     if (answer == NULL) {
         return -1;
     }
     *text_out = strdup(((Morsel__V1__ExplainJobResponse *)answer)->text);
     protobuf_c_message_free_unpacked(answer, NULL);
-    return *text_out != NULL ? 0
-                             : morsel_error_set(err, MORSEL_FAULT_DATA, EXEC_MEMORY_BUDGET,
-                                                "out of memory");
+    return *text_out != NULL
+               ? 0
+               : morsel_error_set(err, MORSEL_FAULT_DATA, EXEC_MEMORY_BUDGET, "out of memory");
 }

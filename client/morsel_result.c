@@ -1,7 +1,7 @@
 /* Running a job and reading its result: Started, Arrow chunks, Finished, then the status. A result
  * is whole only when all of them arrived and row count and checksum agree. */
-#include "job_text.h"
 #include "morsel_result.h"
+#include "job_text.h"
 #include "proto/prescan.h"
 #include "proto/wire_plan.h"
 
@@ -19,8 +19,8 @@ struct morsel_result {
     struct morsel_connection *connection;
     struct grpc_call call;
     char job_id[64];
-    Morsel__V1__ExecuteJobResponse *started;  /* owns the schema's names */
-    Morsel__V1__ExecuteJobResponse *chunk;    /* the Arrow chunk being read, or NULL */
+    Morsel__V1__ExecuteJobResponse *started; /* owns the schema's names */
+    Morsel__V1__ExecuteJobResponse *chunk;   /* the Arrow chunk being read, or NULL */
     size_t chunk_used;
     Morsel__V1__ExecuteJobResponse *finished;
     struct exec_field *fields;
@@ -71,9 +71,8 @@ static int take_profile(struct morsel_result *result, const Morsel__V1__Profile 
             .rows_local = from->rows_local,
             .rows_remote = from->rows_remote,
             .steals = from->steals,
-            .busy_seconds = from->busy == NULL
-                                ? 0
-                                : (double)from->busy->seconds + from->busy->nanos / 1e9,
+            .busy_seconds =
+                from->busy == NULL ? 0 : (double)from->busy->seconds + from->busy->nanos / 1e9,
         };
     }
     result->worker_count = (uint32_t)profile->n_workers;
@@ -166,10 +165,11 @@ static int receive_response(struct morsel_result *result, uint64_t wait_until_ns
 static int check_complete(struct morsel_result *result)
 {
     if (result->finished == NULL) {
-        return morsel_error_set(&result->error, MORSEL_FAULT_INCOMPLETE, EXEC_INTERNAL,
-                                "the result is incomplete: the server ended the stream after %" PRIu64
-                                " rows without saying that it is finished",
-                                result->row_count);
+        return morsel_error_set(
+            &result->error, MORSEL_FAULT_INCOMPLETE, EXEC_INTERNAL,
+            "the result is incomplete: the server ended the stream after %" PRIu64
+            " rows without saying that it is finished",
+            result->row_count);
     }
     const Morsel__V1__Finished *finished = result->finished->finished;
     if (result->arrow_bytes == 0) {
@@ -217,7 +217,8 @@ static int read_chunk(struct morsel_result *result, struct arrow_batch *batch_ou
                 result->progress.result_rows = result->row_count;
                 return 1;
             case ARROW_END: result->arrow_ended = true; break;
-            case ARROW_ERROR: return morsel_error_of_exec(&result->error, MORSEL_FAULT_DATA, &error);
+            case ARROW_ERROR:
+                return morsel_error_of_exec(&result->error, MORSEL_FAULT_DATA, &error);
         }
     }
 }
@@ -247,7 +248,8 @@ int result_read(struct morsel_result *result, uint64_t wait_until_ns, struct arr
     return result->failed ? result_fail(result, err) : 0;
 }
 
-/* ---- starting --------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------
+ */
 
 /* Fills what the caller left open. The request is unpacked memory: everything hung into it is
  * malloc'd and freed with it. */
@@ -286,8 +288,8 @@ static int complete_request(Morsel__V1__ExecuteJobRequest *request,
 static int result_start(struct morsel_result *result, const uint8_t *request, size_t size,
                         uint64_t deadline_ns, struct morsel_error *err)
 {
-    if (connection_start_call(result->connection, &result->call,
-                              "/morsel.v1.JobService/ExecuteJob", deadline_ns, err) != 0) {
+    if (connection_start_call(result->connection, &result->call, "/morsel.v1.JobService/ExecuteJob",
+                              deadline_ns, err) != 0) {
         return -1;
     }
     grpc_call_send(&result->call, request, size, true);
@@ -387,7 +389,8 @@ int morsel_run_json(struct morsel_connection *connection, const char *text, size
     return run_request(connection, request, options, result_out, err);
 }
 
-/* ---- looking at it ---------------------------------------------------------------------------- */
+/* ---- looking at it ----------------------------------------------------------------------------
+ */
 
 int morsel_result_next(struct morsel_result *result, struct morsel_batch **batch_out,
                        struct morsel_error *err)

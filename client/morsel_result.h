@@ -1,14 +1,14 @@
 #ifndef CLIENT_MORSEL_RESULT_H
 #define CLIENT_MORSEL_RESULT_H
 
-#include "morsel_connection.h"
 #include "morsel/v1/job_service.pb-c.h"
+#include "morsel_connection.h"
 #include "proto/arrow_reader.h"
 
 /* A result while it streams, as the library's own files and the command line see it. */
 
-/* Like morsel_result_next, without the wrapping: 1 a batch (end it with arrow_batch_fini), 0 the end,
- * -1 failed, 2 wait_until_ns came first. */
+/* Like morsel_result_next, without the wrapping: 1 a batch (end it with arrow_batch_fini), 0 the
+ * end, -1 failed, 2 wait_until_ns came first. */
 int result_read(struct morsel_result *result, uint64_t wait_until_ns, struct arrow_batch *batch_out,
                 struct morsel_error *err);
 

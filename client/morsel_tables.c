@@ -81,7 +81,8 @@ int tables_load(struct morsel_connection *connection, const Morsel__V1__LoadTabl
     }
     Morsel__V1__TableInfo *table = ((Morsel__V1__LoadTableResponse *)answer)->table;
     if (info_out != NULL) {
-        Morsel__V1__TableInfo none = MORSEL__V1__TABLE_INFO__INIT;
+        Morsel__V1__TableInfo none;
+        morsel__v1__table_info__init(&none);
         table = table == NULL ? &none : table;
         *info_out = tables_block(&table, 1);
         failed = *info_out == NULL ? out_of_memory(err) : 0;
@@ -101,8 +102,8 @@ int morsel_load_json(struct morsel_connection *connection, const char *text, siz
     if (request == NULL) {
         return morsel_error_of_exec(err, MORSEL_FAULT_ARGUMENT, &error);
     }
-    const int failed = tables_load(connection, (Morsel__V1__LoadTableRequest *)request, timeout_ms,
-                                   info_out, err);
+    const int failed =
+        tables_load(connection, (Morsel__V1__LoadTableRequest *)request, timeout_ms, info_out, err);
     protobuf_c_message_free_unpacked(request, NULL);
     return failed;
 }
@@ -111,7 +112,8 @@ int morsel_list_tables(struct morsel_connection *connection, uint64_t timeout_ms
                        struct morsel_table_info **tables_out, size_t *count_out,
                        struct morsel_error *err)
 {
-    Morsel__V1__ListTablesRequest request = MORSEL__V1__LIST_TABLES_REQUEST__INIT;
+    Morsel__V1__ListTablesRequest request;
+    morsel__v1__list_tables_request__init(&request);
     Morsel__V1__ListTablesResponse **pages = calloc(PAGES_MAX, sizeof *pages);
     Morsel__V1__TableInfo **all = NULL;
     size_t page_count = 0, count = 0;
@@ -153,7 +155,8 @@ int morsel_list_tables(struct morsel_connection *connection, uint64_t timeout_ms
 int morsel_drop_table(struct morsel_connection *connection, const char *table, uint64_t timeout_ms,
                       struct morsel_error *err)
 {
-    Morsel__V1__DropTableRequest request = MORSEL__V1__DROP_TABLE_REQUEST__INIT;
+    Morsel__V1__DropTableRequest request;
+    morsel__v1__drop_table_request__init(&request);
 
     request.table = (char *)(uintptr_t)table; /* packed only */
     ProtobufCMessage *answer =

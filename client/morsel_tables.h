@@ -1,8 +1,8 @@
 #ifndef CLIENT_MORSEL_TABLES_H
 #define CLIENT_MORSEL_TABLES_H
 
-#include "morsel_connection.h"
 #include "morsel/v1/job_service.pb-c.h"
+#include "morsel_connection.h"
 
 /* Table descriptions as one malloc block, array first. NULL: no memory. */
 struct morsel_table_info *tables_block(Morsel__V1__TableInfo *const *tables, size_t count);

@@ -1,6 +1,6 @@
-/* Uploading a table: Begin, the bytes of one Arrow stream in chunks, Commit. The stream is read here
- * as well, so that a damaged one fails before the server has seen all of it and the commit carries
- * its row count. */
+/* Uploading a table: Begin, the bytes of one Arrow stream in chunks, Commit. The stream is read
+ * here as well, so that a damaged one fails before the server has seen all of it and the commit
+ * carries its row count. */
 #include "morsel_tables.h"
 #include "proto/arrow_reader.h"
 
@@ -24,8 +24,8 @@ static int upload_send(struct upload *upload, const Morsel__V1__UploadTableReque
 {
     uint8_t *packed = upload->packed;
 
-    return grpc_call_send(&upload->call, packed,
-                          protobuf_c_message_pack(&request->base, packed), last);
+    return grpc_call_send(&upload->call, packed, protobuf_c_message_pack(&request->base, packed),
+                          last);
 }
 
 /* Counts the rows that end in these bytes. */
@@ -39,8 +39,8 @@ static int upload_look(struct upload *upload, size_t size, uint64_t *rows_out,
     *rows_out = 0;
     while (at < size) {
         size_t used = 0;
-        const enum arrow_event event = arrow_reader_feed(upload->reader, upload->chunk + at,
-                                                         size - at, &used, &batch, &error);
+        const enum arrow_event event =
+            arrow_reader_feed(upload->reader, upload->chunk + at, size - at, &used, &batch, &error);
         at += used;
         if (event == ARROW_BATCH) {
             *rows_out += batch.row_count;
@@ -61,8 +61,10 @@ static int upload_stream(struct upload *upload, morsel_read_fn *read, void *owne
                          struct morsel_error *err)
 {
     for (;;) {
-        Morsel__V1__UploadTableRequest request = MORSEL__V1__UPLOAD_TABLE_REQUEST__INIT;
-        Morsel__V1__ArrowChunk arrow = MORSEL__V1__ARROW_CHUNK__INIT;
+        Morsel__V1__UploadTableRequest request;
+        morsel__v1__upload_table_request__init(&request);
+        Morsel__V1__ArrowChunk arrow;
+        morsel__v1__arrow_chunk__init(&arrow);
         const ptrdiff_t got = read(owner, upload->chunk, UPLOAD_CHUNK_BYTES);
         uint64_t rows = 0;
 
@@ -91,8 +93,10 @@ static int upload_stream(struct upload *upload, morsel_read_fn *read, void *owne
         return morsel_error_set(err, MORSEL_FAULT_ARGUMENT, EXEC_BAD_DATA,
                                 "the Arrow stream ends inside a message");
     }
-    Morsel__V1__UploadTableRequest request = MORSEL__V1__UPLOAD_TABLE_REQUEST__INIT;
-    Morsel__V1__UploadCommit commit = MORSEL__V1__UPLOAD_COMMIT__INIT;
+    Morsel__V1__UploadTableRequest request;
+    morsel__v1__upload_table_request__init(&request);
+    Morsel__V1__UploadCommit commit;
+    morsel__v1__upload_commit__init(&commit);
     commit.row_count = upload->row_count;
     commit.content_hash = XXH3_64bits_digest(upload->hash);
     request.payload_case = MORSEL__V1__UPLOAD_TABLE_REQUEST__PAYLOAD_COMMIT;
@@ -127,7 +131,8 @@ static int upload_answer(struct upload *upload, struct morsel_table_info **info_
                            : morsel_error_set(err, MORSEL_FAULT_DATA, EXEC_INTERNAL,
                                               "the server's answer is no UploadTableResponse");
     }
-    Morsel__V1__TableInfo table = MORSEL__V1__TABLE_INFO__INIT, *list = &table;
+    Morsel__V1__TableInfo table, *list = &table;
+    morsel__v1__table_info__init(&table);
     table.name = answer->table;
     table.version = answer->version;
     table.row_count = answer->row_count;
@@ -149,8 +154,10 @@ static int upload_answer(struct upload *upload, struct morsel_table_info **info_
 static int upload_begin(struct upload *upload, const char *table, bool replace,
                         uint64_t expected_bytes)
 {
-    Morsel__V1__UploadTableRequest request = MORSEL__V1__UPLOAD_TABLE_REQUEST__INIT;
-    Morsel__V1__UploadBegin begin = MORSEL__V1__UPLOAD_BEGIN__INIT;
+    Morsel__V1__UploadTableRequest request;
+    morsel__v1__upload_table_request__init(&request);
+    Morsel__V1__UploadBegin begin;
+    morsel__v1__upload_begin__init(&begin);
 
     begin.table = (char *)(uintptr_t)table; /* packed only */
     begin.replace = replace;

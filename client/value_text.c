@@ -13,11 +13,11 @@ static bool bit(const uint8_t *bitmap, uint64_t row)
 }
 
 /* Arrow buffers may be unaligned: values are copied out, never dereferenced in place. */
-#define LOAD(type, base, row)                                                                      \
-    __extension__({                                                                                \
-        type loaded_;                                                                              \
-        memcpy(&loaded_, (const uint8_t *)(base) + (row) * sizeof(type), sizeof(type));            \
-        loaded_;                                                                                   \
+#define LOAD(type, base, row)                                                           \
+    __extension__({                                                                     \
+        type loaded_;                                                                   \
+        memcpy(&loaded_, (const uint8_t *)(base) + (row) * sizeof(type), sizeof(type)); \
+        loaded_;                                                                        \
     })
 
 static uint64_t dictionary_row(const struct exec_column_buffers *column, uint64_t row)

@@ -5,8 +5,8 @@
 
 /* One value of an Arrow column as text, the same for every output format: integers plain, floats in
  * the fewest digits that read back to the same value, decimals exact, dates and timestamps ISO 8601
- * with as many fraction digits as the unit has, booleans true and false, NaN nan, infinities inf and
- * -inf, binary \x and hex digits. */
+ * with as many fraction digits as the unit has, booleans true and false, NaN nan, infinities inf
+ * and -inf, binary \x and hex digits. */
 
 bool value_is_null(const struct exec_column_buffers *column, uint64_t row);
 

@@ -46,32 +46,33 @@ enum morsel_fault {
     MORSEL_FAULT_DEADLINE,   /* the caller's timeout passed first */
     MORSEL_FAULT_CANCELLED,  /* morsel_interrupt() */
     MORSEL_FAULT_INCOMPLETE, /* the stream ended cleanly but without its `Finished` message */
-    MORSEL_FAULT_DATA,       /* the answer does not match its checksum or is no valid Arrow stream */
-    MORSEL_FAULT_ARGUMENT,   /* the call itself was wrong; nothing was sent */
+    MORSEL_FAULT_DATA,     /* the answer does not match its checksum or is no valid Arrow stream */
+    MORSEL_FAULT_ARGUMENT, /* the call itself was wrong; nothing was sent */
 };
 
 /* What went wrong. Owned by the caller; plain data, needs no freeing. */
 struct morsel_error {
     enum morsel_fault fault;
-    int grpc_status;     /* 0..16 as in gRPC */
-    char grpc_name[24];  /* "INVALID_ARGUMENT" */
-    char code_name[24];  /* the engine's own code, "COLUMN_NOT_FOUND" */
-    bool retryable;      /* the same call may succeed later, and it did not take effect: full queue,
-                          * draining server, refused stream, no connection. Wait, then try again. */
-    uint32_t rel;        /* 1-based relation of the plan; 0: none */
-    uint32_t expr;       /* 1-based expression of the plan; 0: none */
-    uint64_t line;       /* 1-based line of an input file or job text; 0: none */
-    uint32_t column;     /* 1-based field of that line; 0: none */
-    char message[512];   /* NUL-terminated UTF-8, one sentence */
+    int grpc_status;    /* 0..16 as in gRPC */
+    char grpc_name[24]; /* "INVALID_ARGUMENT" */
+    char code_name[24]; /* the engine's own code, "COLUMN_NOT_FOUND" */
+    bool retryable;     /* the same call may succeed later, and it did not take effect: full queue,
+                         * draining server, refused stream, no connection. Wait, then try again. */
+    uint32_t rel;       /* 1-based relation of the plan; 0: none */
+    uint32_t expr;      /* 1-based expression of the plan; 0: none */
+    uint64_t line;      /* 1-based line of an input file or job text; 0: none */
+    uint32_t column;    /* 1-based field of that line; 0: none */
+    char message[512];  /* NUL-terminated UTF-8, one sentence */
 };
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
 struct morsel_connection;
 
-/* Connect to "host", "host:port" or "[ipv6]:port" (port 7432 when none is named). timeout_ms 0 means
- * 10 s; name resolution is not covered by it. *connection_out is written on success only; give it
- * back with morsel_close. Fails with MORSEL_FAULT_ARGUMENT (address) or MORSEL_FAULT_CONNECT. */
+/* Connect to "host", "host:port" or "[ipv6]:port" (port 7432 when none is named). timeout_ms 0
+ * means 10 s; name resolution is not covered by it. *connection_out is written on success only;
+ * give it back with morsel_close. Fails with MORSEL_FAULT_ARGUMENT (address) or
+ * MORSEL_FAULT_CONNECT. */
 MORSEL_API int morsel_connect(const char *address, uint64_t timeout_ms,
                               struct morsel_connection **connection_out, struct morsel_error *err);
 
@@ -83,14 +84,14 @@ MORSEL_API void morsel_close(struct morsel_connection *connection);
  * server is told (RST_STREAM). Any thread, async-signal-safe, does not wait. */
 MORSEL_API void morsel_interrupt(struct morsel_connection *connection);
 
-/* Ask the health service. Returns 0 when the server is serving; *latency_ns_out (may be NULL) is the
- * time from the request to the answer. A server that drains answers MORSEL_FAULT_SERVER with status
- * UNAVAILABLE. timeout_ms 0 means 10 s. */
+/* Ask the health service. Returns 0 when the server is serving; *latency_ns_out (may be NULL) is
+ * the time from the request to the answer. A server that drains answers MORSEL_FAULT_SERVER with
+ * status UNAVAILABLE. timeout_ms 0 means 10 s. */
 MORSEL_API int morsel_ping(struct morsel_connection *connection, uint64_t timeout_ms,
                            uint64_t *latency_ns_out, struct morsel_error *err);
 
-/* What the server called itself in its last answer ("morseld/0.1.0"), "" before the first. Valid until
- * the next call on the connection. */
+/* What the server called itself in its last answer ("morseld/0.1.0"), "" before the first. Valid
+ * until the next call on the connection. */
 MORSEL_API const char *morsel_server_name(const struct morsel_connection *connection);
 
 /* ---- jobs ----------------------------------------------------------------------------------- */
@@ -105,8 +106,8 @@ struct morsel_run_options {
 struct morsel_result;
 
 /* Run a job given as text: protobuf's JSON mapping of morsel.v1.ExecuteJobRequest, or of a bare
- * morsel.v1.Plan. `name` is used in error messages (may be NULL). Returns when the server has accepted
- * the job (and its schema is known), or failed it. The text is not needed after the call.
+ * morsel.v1.Plan. `name` is used in error messages (may be NULL). Returns when the server has
+ * accepted the job (and its schema is known), or failed it. The text is not needed after the call.
  *
  * MORSEL_FAULT_ARGUMENT: the text is not a job (line and column are set). MORSEL_FAULT_SERVER: the
  * server refused or failed the job; code_name tells why. */
@@ -172,7 +173,7 @@ MORSEL_API int morsel_result_next(struct morsel_result *result, struct morsel_ba
 struct morsel_progress {
     uint64_t rows_done, rows_total; /* of the inputs; total 0: unknown */
     uint64_t memory_bytes;
-    uint64_t result_rows;           /* received so far */
+    uint64_t result_rows; /* received so far */
 };
 /* The newest progress message (asked for by progress_interval_ms). Never waits. */
 MORSEL_API struct morsel_progress morsel_result_progress(const struct morsel_result *result);
@@ -192,10 +193,11 @@ MORSEL_API void morsel_result_close(struct morsel_result *result);
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Rows and columns count from 0; both must be in range (checked by assert). A typed accessor must fit
- * the column's type (checked by assert); its answer for a NULL is unspecified but safe. */
+/* Rows and columns count from 0; both must be in range (checked by assert). A typed accessor must
+ * fit the column's type (checked by assert); its answer for a NULL is unspecified but safe. */
 MORSEL_API uint64_t morsel_batch_rows(const struct morsel_batch *batch);
-MORSEL_API bool morsel_batch_is_null(const struct morsel_batch *batch, uint32_t column, uint64_t row);
+MORSEL_API bool morsel_batch_is_null(const struct morsel_batch *batch, uint32_t column,
+                                     uint64_t row);
 MORSEL_API bool morsel_batch_bool(const struct morsel_batch *batch, uint32_t column, uint64_t row);
 /* Every integer type, date32 and timestamp; uint64 above INT64_MAX wraps. */
 MORSEL_API int64_t morsel_batch_int64(const struct morsel_batch *batch, uint32_t column,
@@ -255,16 +257,16 @@ struct ArrowArrayStream {
 #endif
 
 /* Moves the result into an Arrow C stream: the stream's release closes it, and the result must not
- * be used otherwise. The arrays it hands out are independent of stream and connection. Batches taken
- * by morsel_result_next before are not seen again. get_next fails with EIO (get_last_error tells
- * why), ETIMEDOUT or ECANCELED. Always succeeds. */
+ * be used otherwise. The arrays it hands out are independent of stream and connection. Batches
+ * taken by morsel_result_next before are not seen again. get_next fails with EIO (get_last_error
+ * tells why), ETIMEDOUT or ECANCELED. Always succeeds. */
 MORSEL_API void morsel_result_to_arrow_stream(struct morsel_result *result,
                                               struct ArrowArrayStream *stream_out);
 
 /* ---- plans and the job list ------------------------------------------------------------------ */
 
-/* Explain a job (JSON text as for morsel_run_json). *text_out is malloc'd, freed by the caller. With
- * `analyze` the job runs, its rows are dropped and the text carries actual figures. */
+/* Explain a job (JSON text as for morsel_run_json). *text_out is malloc'd, freed by the caller.
+ * With `analyze` the job runs, its rows are dropped and the text carries actual figures. */
 MORSEL_API int morsel_explain_json(struct morsel_connection *connection, const char *text,
                                    size_t size, const char *name, bool analyze, uint64_t timeout_ms,
                                    char **text_out, struct morsel_error *err);
@@ -294,13 +296,14 @@ MORSEL_API int morsel_list_jobs(struct morsel_connection *connection, uint64_t t
                                 struct morsel_job_info **jobs_out, size_t *count_out,
                                 struct morsel_error *err);
 
-/* Ask the server to stop a job of anybody's. Idempotent; *state_out (may be NULL) is the job's state
- * after the request. Status NOT_FOUND when the server does not know the job. */
+/* Ask the server to stop a job of anybody's. Idempotent; *state_out (may be NULL) is the job's
+ * state after the request. Status NOT_FOUND when the server does not know the job. */
 MORSEL_API int morsel_cancel_job(struct morsel_connection *connection, const char *job_id,
                                  const char *reason, uint64_t timeout_ms,
                                  enum morsel_job_state *state_out, struct morsel_error *err);
 
-/* ---- tables ----------------------------------------------------------------------------------- */
+/* ---- tables -----------------------------------------------------------------------------------
+ */
 
 struct morsel_table_info {
     const char *name;
@@ -321,8 +324,9 @@ MORSEL_API int morsel_upload(struct morsel_connection *connection, const char *t
                              uint64_t timeout_ms, struct morsel_table_info **info_out,
                              struct morsel_error *err);
 
-/* Make a server table of files below the server's data root, in one job, all or nothing. The request
- * is the JSON mapping of morsel.v1.LoadTableRequest. *info_out (may be NULL): one block to free(). */
+/* Make a server table of files below the server's data root, in one job, all or nothing. The
+ * request is the JSON mapping of morsel.v1.LoadTableRequest. *info_out (may be NULL): one block to
+ * free(). */
 MORSEL_API int morsel_load_json(struct morsel_connection *connection, const char *text, size_t size,
                                 uint64_t timeout_ms, struct morsel_table_info **info_out,
                                 struct morsel_error *err);

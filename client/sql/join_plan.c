@@ -20,8 +20,8 @@ enum exec_join_kind join_kind_of(const char *how)
         const char *name;
         enum exec_join_kind kind;
     } kinds[] = {
-        {"inner", EXEC_JOIN_INNER},     {"left", EXEC_JOIN_LEFT},      {"right", EXEC_JOIN_RIGHT},
-        {"full", EXEC_JOIN_FULL},       {"semi", EXEC_JOIN_LEFT_SEMI}, {"anti", EXEC_JOIN_LEFT_ANTI},
+        {"inner", EXEC_JOIN_INNER},    {"left", EXEC_JOIN_LEFT},      {"right", EXEC_JOIN_RIGHT},
+        {"full", EXEC_JOIN_FULL},      {"semi", EXEC_JOIN_LEFT_SEMI}, {"anti", EXEC_JOIN_LEFT_ANTI},
         {"mark", EXEC_JOIN_LEFT_MARK},
     };
 
@@ -58,7 +58,8 @@ static void make_scopes(struct join_making *making)
 }
 
 /* True when the first qualified column of a key's half names the other side: r.id = l.id. */
-static bool names_other_side(const struct sql_scope *other, const struct sql_scope *own, json_t *node)
+static bool names_other_side(const struct sql_scope *other, const struct sql_scope *own,
+                             json_t *node)
 {
     json_t *column = json_object_get(node, "ColumnRef");
     const char *qualifier = NULL, *name = NULL;
@@ -139,7 +140,8 @@ static const struct exec_join_key *shared_key(const struct join_making *making, 
     return NULL;
 }
 
-/* ---- output columns ----------------------------------------------------------------------------- */
+/* ---- output columns -----------------------------------------------------------------------------
+ */
 
 struct output {
     struct exec_named_expr *exprs;
@@ -179,8 +181,7 @@ static void output_side(struct join_making *making, struct output *output, bool 
     const struct join_request *request = making->request;
     const struct exec_schema *schema = (right_side ? &request->right : &request->left)->schema;
     const uint32_t base = right_side ? request->left.schema->field_count : 0;
-    const bool either =
-        request->kind == EXEC_JOIN_RIGHT || request->kind == EXEC_JOIN_FULL;
+    const bool either = request->kind == EXEC_JOIN_RIGHT || request->kind == EXEC_JOIN_FULL;
 
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const struct exec_join_key *key = merged ? shared_key(making, right_side, i + 1) : NULL;
@@ -190,11 +191,10 @@ static void output_side(struct join_making *making, struct output *output, bool 
         }
         uint32_t expr = plan_column(making->plan, base + i + 1, NULL);
         if (key != NULL && either) {
-            const uint32_t args[] = {
-                expr, plan_column(making->plan,
-                                  request->left.schema->field_count +
-                                      key_column(making, key->right),
-                                  NULL)};
+            const uint32_t args[] = {expr, plan_column(making->plan,
+                                                       request->left.schema->field_count +
+                                                           key_column(making, key->right),
+                                                       NULL)};
             expr = plan_call(making->plan, "coalesce", args, 2, NULL);
         }
         if (right_side && output_has(output, name)) {
@@ -309,8 +309,7 @@ enum exec_code join_plan_make(struct plan_builder *plan, const struct join_reque
         .plan = plan,
         .request = request,
         .err = err,
-        .left_only =
-            request->kind == EXEC_JOIN_LEFT_SEMI || request->kind == EXEC_JOIN_LEFT_ANTI,
+        .left_only = request->kind == EXEC_JOIN_LEFT_SEMI || request->kind == EXEC_JOIN_LEFT_ANTI,
     };
     struct output output = {0};
     uint32_t rel = 0;

@@ -62,7 +62,8 @@ const char *plan_printf(struct plan_builder *plan, const char *fmt, ...)
     return text;
 }
 
-/* Doubling copies leave the old arrays in their blocks: a plan has at most a few thousand entries. */
+/* Doubling copies leave the old arrays in their blocks: a plan has at most a few thousand entries.
+ */
 static void *grow(struct plan_builder *plan, const void *old, uint32_t count, uint32_t room,
                   size_t entry_bytes)
 {

@@ -3,8 +3,8 @@
 
 #include "exec/job_spec.h"
 
-/* A job spec under construction. It owns every relation, expression, array and text of the spec; all
- * of them live until plan_builder_fini. Indices are 1-based as in the spec, and 0 means none. A
+/* A job spec under construction. It owns every relation, expression, array and text of the spec;
+ * all of them live until plan_builder_fini. Indices are 1-based as in the spec, and 0 means none. A
  * command line tool that gets no memory for a plan ends: allocation never returns NULL. */
 
 struct plan_block;
@@ -13,7 +13,7 @@ struct plan_block;
 struct plan_origin {
     const char *option; /* "--where"; NULL: made by us */
     const char *text;
-    uint32_t offset;    /* byte in the text */
+    uint32_t offset; /* byte in the text */
 };
 
 struct plan_builder {

@@ -83,8 +83,7 @@ static uint32_t lower_column(struct sql_lowering *lowering, json_t *body, long l
     if (!sql_column_parts(body, &qualifier, &name) || name == NULL) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC, "a column name is expected here");
     }
-    const enum exec_code code =
-        sql_scope_find(lowering->scope, qualifier, name, &found, message);
+    const enum exec_code code = sql_scope_find(lowering->scope, qualifier, name, &found, message);
     if (code != EXEC_OK) {
         return sql_refuse(lowering, location, code, "%s", message);
     }
@@ -166,8 +165,8 @@ static uint32_t lower_operator(struct sql_lowering *lowering, json_t *body, cons
 static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char *name,
                          long location)
 {
-    json_t *items = json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"),
-                                    "items");
+    json_t *items =
+        json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"), "items");
     const size_t count = json_array_size(items);
     const bool negated = strcmp(name, "<>") == 0;
     struct exec_literal *values = plan_alloc(lowering->plan, (count + 1) * sizeof *values);
@@ -207,8 +206,8 @@ static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char
 static uint32_t lower_between(struct sql_lowering *lowering, json_t *body, bool negated,
                               long location)
 {
-    json_t *items = json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"),
-                                    "items");
+    json_t *items =
+        json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"), "items");
     const uint32_t arg = sql_lower_expr(lowering, json_object_get(body, "lexpr"));
     const uint32_t low = arg == 0 ? 0 : sql_lower_expr(lowering, json_array_get(items, 0));
     const uint32_t high = low == 0 ? 0 : sql_lower_expr(lowering, json_array_get(items, 1));
@@ -330,9 +329,8 @@ static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long loc
         if (whens[i].when != 0 && subject != 0) {
             whens[i].when = call2(lowering, "eq", subject, whens[i].when, location);
         }
-        whens[i].then = whens[i].when == 0
-                            ? 0
-                            : sql_lower_expr(lowering, json_object_get(branch, "result"));
+        whens[i].then =
+            whens[i].when == 0 ? 0 : sql_lower_expr(lowering, json_object_get(branch, "result"));
         if (whens[i].then == 0) {
             return 0;
         }
@@ -358,8 +356,7 @@ static uint32_t lower_many(struct sql_lowering *lowering, const char *function, 
     const int count = lower_args(lowering, list, args);
     const struct plan_origin origin = sql_origin(lowering, location);
 
-    return count < 0 ? 0
-                     : plan_call(lowering->plan, function, args, (uint32_t)count, &origin);
+    return count < 0 ? 0 : plan_call(lowering->plan, function, args, (uint32_t)count, &origin);
 }
 
 static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long location)
@@ -424,7 +421,8 @@ static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)
     }
     if (strcmp(kind, "MinMaxExpr") == 0) {
         const char *op = json_string_value(json_object_get(body, "op"));
-        return lower_many(lowering, op != NULL && strcmp(op, "IS_LEAST") == 0 ? "least" : "greatest",
+        return lower_many(lowering,
+                          op != NULL && strcmp(op, "IS_LEAST") == 0 ? "least" : "greatest",
                           json_object_get(body, "args"), location);
     }
     if (strcmp(kind, "FuncCall") == 0) {

@@ -16,14 +16,15 @@ static enum exec_code only_list(json_t *select, const char *clause, const struct
     const char *key = NULL;
     json_t *value = NULL;
 
-    json_object_foreach (select, key, value) {
+    json_object_foreach(select, key, value)
+    {
         bool known = clause != NULL && strcmp(key, clause) == 0;
         for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
             known = known || strcmp(plain[i], key) == 0;
         }
         if (!known) {
-            return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                             "%s: only expressions are taken here, no %s", text->option, key);
+            return EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: only expressions are taken here, no %s",
+                             text->option, key);
         }
     }
     return EXEC_OK;
@@ -96,8 +97,8 @@ enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *
             name = equals_name_of(item->expr, &item->expr);
         }
         item->named = name != NULL;
-        item->name = name != NULL ? plan_text(plan, name, strlen(name))
-                                  : own_name(plan, item->expr, i + 1);
+        item->name =
+            name != NULL ? plan_text(plan, name, strlen(name)) : own_name(plan, item->expr, i + 1);
     }
     return EXEC_OK;
 }
@@ -143,8 +144,7 @@ static enum exec_direction direction_of(json_t *sort_by, bool minus)
     const char *nulls = json_string_value(json_object_get(sort_by, "sortby_nulls"));
     const bool desc = (dir != NULL && strcmp(dir, "SORTBY_DESC") == 0) != minus;
     const bool said = nulls != NULL && strcmp(nulls, "SORTBY_NULLS_DEFAULT") != 0;
-    const bool first =
-        said ? strcmp(nulls, "SORTBY_NULLS_FIRST") == 0 : desc && !minus;
+    const bool first = said ? strcmp(nulls, "SORTBY_NULLS_FIRST") == 0 : desc && !minus;
 
     if (desc) {
         return first ? EXEC_DESC_NULLS_FIRST : EXEC_DESC_NULLS_LAST;

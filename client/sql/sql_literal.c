@@ -27,8 +27,8 @@ static bool number_literal(const char *digits, struct exec_literal *out)
     return *end == '\0';
 }
 
-/* Whole numbers are int64 and others float64: there is no fixed-point literal but a cast. Protobuf's
- * JSON leaves zero and false out, so an empty object is one of them. */
+/* Whole numbers are int64 and others float64: there is no fixed-point literal but a cast.
+ * Protobuf's JSON leaves zero and false out, so an empty object is one of them. */
 bool sql_lower_literal(struct sql_lowering *lowering, json_t *body, struct exec_literal *out)
 {
     json_t *part = NULL;
@@ -74,22 +74,40 @@ bool sql_lower_literal(struct sql_lowering *lowering, json_t *body, struct exec_
 static const struct {
     const char *sql, *type;
 } type_names[] = {
-    {"bool", "bool"},           {"boolean", "bool"},        {"int2", "int16"},
-    {"int4", "int32"},          {"int8", "int64"},          {"float4", "float32"},
-    {"float8", "float64"},      {"text", "utf8"},           {"varchar", "utf8"},
-    {"bpchar", "utf8"},         {"utf8", "utf8"},           {"string", "utf8"},
-    {"bytea", "binary"},        {"binary", "binary"},       {"date", "date32"},
-    {"date32", "date32"},       {"timestamp", "timestamp[us]"}, {"timestamptz", "timestamp[us,UTC]"},
-    {"int16", "int16"},         {"int32", "int32"},         {"int64", "int64"},
-    {"uint8", "uint8"},         {"uint16", "uint16"},       {"uint32", "uint32"},
-    {"uint64", "uint64"},       {"float32", "float32"},     {"float64", "float64"},
+    {"bool", "bool"},
+    {"boolean", "bool"},
+    {"int2", "int16"},
+    {"int4", "int32"},
+    {"int8", "int64"},
+    {"float4", "float32"},
+    {"float8", "float64"},
+    {"text", "utf8"},
+    {"varchar", "utf8"},
+    {"bpchar", "utf8"},
+    {"utf8", "utf8"},
+    {"string", "utf8"},
+    {"bytea", "binary"},
+    {"binary", "binary"},
+    {"date", "date32"},
+    {"date32", "date32"},
+    {"timestamp", "timestamp[us]"},
+    {"timestamptz", "timestamp[us,UTC]"},
+    {"int16", "int16"},
+    {"int32", "int32"},
+    {"int64", "int64"},
+    {"uint8", "uint8"},
+    {"uint16", "uint16"},
+    {"uint32", "uint32"},
+    {"uint64", "uint64"},
+    {"float32", "float32"},
+    {"float64", "float64"},
     {"double", "float64"},
 };
 
 static long typmod(json_t *type_name, size_t index, long fallback)
 {
-    json_t *constant = json_object_get(
-        json_array_get(json_object_get(type_name, "typmods"), index), "A_Const");
+    json_t *constant =
+        json_object_get(json_array_get(json_object_get(type_name, "typmods"), index), "A_Const");
     json_t *value = json_object_get(json_object_get(constant, "ival"), "ival");
 
     return constant == NULL ? fallback : (long)json_integer_value(value);
@@ -114,9 +132,8 @@ bool sql_lower_type(struct sql_lowering *lowering, json_t *type_name, struct exe
                        precision, scale);
             return false;
         }
-        *type_out = (struct exec_type){.kind = EXEC_TYPE_DECIMAL128,
-                                       .precision = (uint8_t)precision,
-                                       .scale = (int8_t)scale};
+        *type_out = (struct exec_type){
+            .kind = EXEC_TYPE_DECIMAL128, .precision = (uint8_t)precision, .scale = (int8_t)scale};
         return true;
     }
     for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {

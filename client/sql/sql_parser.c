@@ -38,8 +38,8 @@ enum exec_code sql_fail_at(const struct sql_text *text, long location, enum exec
     return code;
 }
 
-/* Beside our own program, or where packages put helpers. MORSEL_SQLPARSE names another one, for tests
- * and unusual installations. */
+/* Beside our own program, or where packages put helpers. MORSEL_SQLPARSE names another one, for
+ * tests and unusual installations. */
 static bool helper_path(char path_out[PATH_BYTES])
 {
     static const char *const places[] = {"morsel-sqlparse", "../libexec/morsel/morsel-sqlparse"};
@@ -66,8 +66,8 @@ static bool helper_path(char path_out[PATH_BYTES])
     return false;
 }
 
-/* Starts the helper with a socket as its stdin and stdout. A socket, so that a helper that dies early
- * is an error of send() and not a signal. */
+/* Starts the helper with a socket as its stdin and stdout. A socket, so that a helper that dies
+ * early is an error of send() and not a signal. */
 static int helper_start(const char *path, pid_t *pid_out)
 {
     char *const argv[] = {(char *)(uintptr_t)path, NULL};

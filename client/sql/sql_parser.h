@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-/* SQL text to PostgreSQL's parse tree, by the program morsel-sqlparse (libpg_query in a process of its
- * own). Positions in the tree are byte offsets into the parsed text. */
+/* SQL text to PostgreSQL's parse tree, by the program morsel-sqlparse (libpg_query in a process of
+ * its own). Positions in the tree are byte offsets into the parsed text. */
 
 enum { SQL_TEXT_BYTES_MAX = 32768 };
 
@@ -18,12 +18,12 @@ struct sql_text {
 };
 
 /* The SelectStmt of the one statement; release with json_decref. NULL and err: EXEC_BAD_SPEC with
- * "--where, byte 12: syntax error at or near ..." and err->column = byte offset + 1, or EXEC_INTERNAL
- * when the helper cannot be run. */
+ * "--where, byte 12: syntax error at or near ..." and err->column = byte offset + 1, or
+ * EXEC_INTERNAL when the helper cannot be run. */
 json_t *sql_parse(const struct sql_text *text, struct exec_error *err);
 
-/* Fails with a place in the text: "--where, byte 12: <message>", err->column = byte + 1. `location` is
- * one of the tree's: bytes from the start of the SQL, prefix included. */
+/* Fails with a place in the text: "--where, byte 12: <message>", err->column = byte + 1. `location`
+ * is one of the tree's: bytes from the start of the SQL, prefix included. */
 enum exec_code sql_fail_at(const struct sql_text *text, long location, enum exec_code code,
                            struct exec_error *err, const char *fmt, ...) EXEC_PRINTF(5, 6);
 

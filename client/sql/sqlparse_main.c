@@ -1,7 +1,7 @@
 /* morsel-sqlparse: SQL on stdin, PostgreSQL's parse tree as JSON on stdout, or
- * {"error":{"message":...,"cursorpos":n}} with n counted in characters from 1. Started by morsel for
- * each text. libpg_query may crash on hostile text, so it runs here with nothing to lose: no more
- * descriptors, little memory and time, and only the system calls a parser needs. */
+ * {"error":{"message":...,"cursorpos":n}} with n counted in characters from 1. Started by morsel
+ * for each text. libpg_query may crash on hostile text, so it runs here with nothing to lose: no
+ * more descriptors, little memory and time, and only the system calls a parser needs. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -34,8 +34,8 @@ static int sandbox_enter(void)
     return 0;
 }
 #else
-#define ALLOW(call)                                                                                \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1),                                        \
+#define ALLOW(call)                                         \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static int sandbox_enter(void)
@@ -115,8 +115,8 @@ static int write_all(const char *text, size_t size)
 static int write_error(const char *message, int cursor)
 {
     char text[2048];
-    size_t at = (size_t)snprintf(text, sizeof text, "{\"error\":{\"cursorpos\":%d,\"message\":\"",
-                                 cursor);
+    size_t at =
+        (size_t)snprintf(text, sizeof text, "{\"error\":{\"cursorpos\":%d,\"message\":\"", cursor);
 
     for (; *message != '\0' && at < sizeof text - 16; message++) {
         const unsigned char byte = (unsigned char)*message;
