@@ -5,6 +5,8 @@ target_include_directories(exec_test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/
 target_link_libraries(exec_test_support PUBLIC morsel_exec PRIVATE morsel_flags)
 
 morsel_test(exec catalogue LABELS unit)
+morsel_test(exec csv_text LABELS unit)
+morsel_test(exec csv_types LABELS unit)
 morsel_test(exec hash_vec LABELS unit)
 morsel_test(exec io LABELS unit)
 morsel_test(exec row_layout LABELS unit)
