@@ -33,7 +33,7 @@ struct arrow_batch {
     void *body;
     void *dictionaries; /* the reader's, released by arrow_batch_fini */
 };
-void arrow_batch_fini(struct arrow_batch *batch);
+void arrow_batch_fini(struct arrow_batch *batch); /* all but `body` */
 
 /* message_bytes_max: of one encapsulated message. NULL: no memory. */
 struct arrow_reader *arrow_reader_create(size_t message_bytes_max);

@@ -1,0 +1,5 @@
+foreach(name arrow_reader arrow_writer)
+  morsel_test(proto ${name} LABELS unit LINKS morsel_exec)
+  target_compile_definitions(test_${name} PRIVATE
+    PROTO_DATA_DIR="${CMAKE_CURRENT_SOURCE_DIR}/proto/data")
+endforeach()
