@@ -1,0 +1,157 @@
+#include "op/table_sink.h"
+
+#include "op/job_context.h"
+#include "table/table.h"
+
+struct table_worker {
+    _Alignas(64) struct chunk_builder *builder; /* NULL: this worker has had no rows yet */
+};
+
+struct table_sink {
+    struct op_sink op; /* first */
+    struct job_context *job;
+    const char *table;
+    bool replace, ordered;
+    const struct exec_schema *schema;
+    const uint32_t *positions;
+    struct table_worker *workers;
+};
+
+static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uint32_t index,
+                                   const struct batch *batch)
+{
+    struct table_sink *sink = (struct table_sink *)op;
+    struct table_worker *own = &sink->workers[sink->ordered ? 0 : run->worker];
+    const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
+    struct vec *columns =
+        nu_arena_alloc(run->scratch, (sink->schema->field_count + 1) * sizeof *columns, 64);
+    struct batch placed = *batch;
+    struct exec_error err;
+
+    (void)index;
+    if (columns == NULL) {
+        job_fail_memory(run->job, run->scratch, "a batch of the table");
+        return PUSH_FAILED;
+    }
+    if (own->builder == NULL) {
+        own->builder = chunk_builder_create(
+            sink->job->pages, catalogue_budget(sink->job->catalogue), run->node, sink->schema);
+    }
+    if (own->builder == NULL) {
+        job_memory_error(&err, NULL, "a table builder");
+        job_fail(run->job, &err);
+        return PUSH_FAILED;
+    }
+    for (uint32_t c = 0; c < sink->schema->field_count; c++) {
+        columns[c] = batch->columns[sink->positions[c]];
+    }
+    placed.columns = columns;
+    placed.column_count = sink->schema->field_count;
+    const enum exec_code code = chunk_builder_append(own->builder, &placed, &err);
+    nu_arena_rewind(run->scratch, mark);
+    if (code != EXEC_OK) {
+        err.rel = err.rel == 0 ? op->rel : err.rel;
+        job_fail(run->job, &err);
+        return PUSH_FAILED;
+    }
+    run->job->workers[run->worker].rows_output += batch->sel_count;
+    return PUSH_MORE;
+}
+
+static void builders_destroy(struct table_sink *sink)
+{
+    for (uint32_t w = 0; w < sink->job->worker_count; w++) {
+        if (sink->workers[w].builder != NULL) {
+            chunk_builder_destroy(sink->workers[w].builder);
+            sink->workers[w].builder = NULL;
+        }
+    }
+}
+
+/* Chunks of all builders in the order of the workers; grows in the arena of the finishing worker.
+ */
+static enum exec_code chunks_collect(struct table_sink *sink, struct nu_arena *arena,
+                                     struct table_chunk ***chunks_out, uint32_t *count_out,
+                                     struct exec_error *err)
+{
+    uint32_t capacity = 0, count = 0;
+    struct table_chunk **chunks = NULL, *chunk;
+
+    for (uint32_t w = 0; w < sink->job->worker_count; w++) {
+        while (sink->workers[w].builder != NULL &&
+               (chunk = chunk_builder_take(sink->workers[w].builder, true)) != NULL) {
+            if (count == capacity) {
+                const uint32_t grown = capacity == 0 ? 64 : capacity * 2;
+                struct table_chunk **more =
+                    nu_arena_alloc(arena, grown * sizeof(struct table_chunk *), 64);
+                if (more == NULL) {
+                    table_chunk_destroy(chunk);
+                    for (uint32_t c = 0; c < count; c++) {
+                        table_chunk_destroy(chunks[c]);
+                    }
+                    return job_memory_error(err, arena->refused, "the chunks of a table");
+                }
+                for (uint32_t c = 0; c < count; c++) {
+                    more[c] = chunks[c];
+                }
+                chunks = more;
+                capacity = grown;
+            }
+            chunks[count++] = chunk;
+        }
+    }
+    *chunks_out = chunks;
+    *count_out = count;
+    return EXEC_OK;
+}
+
+static enum exec_code table_finish(struct op_sink *op, struct job_context *job, uint32_t worker,
+                                   struct exec_error *err)
+{
+    struct table_sink *sink = (struct table_sink *)op;
+    struct table_chunk **chunks;
+    uint32_t count;
+
+    enum exec_code code = chunks_collect(sink, &job->workers[worker].arena, &chunks, &count, err);
+    if (code == EXEC_OK) {
+        code = catalogue_put(job->catalogue, sink->table, sink->schema, chunks, count,
+                             sink->replace, NULL, err);
+    }
+    builders_destroy(sink);
+    return code;
+}
+
+static void table_abort(struct op_sink *op, struct job_context *job)
+{
+    (void)job;
+    builders_destroy((struct table_sink *)op);
+}
+
+static const struct sink_kind table_kind = {
+    .name = "table",
+    .push = table_push,
+    .finish = table_finish,
+    .abort = table_abort,
+};
+
+struct op_sink *table_sink_create(struct job_context *job, uint32_t rel, const char *table,
+                                  bool replace, const struct exec_schema *schema,
+                                  const uint32_t *positions, bool ordered)
+{
+    struct table_sink *sink =
+        nu_arena_calloc(&job->plan, sizeof *sink, _Alignof(struct table_sink));
+
+    if (sink == NULL) {
+        return NULL;
+    }
+    sink->op.kind = &table_kind;
+    sink->op.rel = rel;
+    sink->job = job;
+    sink->table = table;
+    sink->replace = replace;
+    sink->ordered = ordered;
+    sink->schema = schema;
+    sink->positions = positions;
+    sink->workers = nu_arena_calloc(&job->plan, job->worker_count * sizeof *sink->workers, 64);
+    return sink->workers == NULL ? NULL : &sink->op;
+}

@@ -1,0 +1,201 @@
+#include "plan/plan.h"
+
+/* A join: the build stream ends in the build sink, the directory pipe follows, then the probe
+ * stream goes on through the probe operator. Kinds that keep build rows without a match get one
+ * more pipe behind the probing ones, which goes on as theirs do. */
+
+struct sides {
+    struct stream build, probe;
+    const struct plan_rel *build_rel, *probe_rel;
+    struct expr *const *build_exprs, *const *probe_exprs;
+};
+
+static enum exec_code lower_sides(struct plan *plan, struct plan_rel *rel, struct sides *sides,
+                                  struct exec_error *err)
+{
+    struct plan_rel *left = rel->inputs[0], *right = rel->inputs[1];
+
+    sides->build_rel = rel->builds_left ? left : right;
+    sides->probe_rel = rel->builds_left ? right : left;
+    sides->build_exprs = rel->builds_left ? rel->exprs : rel->right_keys;
+    sides->probe_exprs = rel->builds_left ? rel->right_keys : rel->exprs;
+    if (plan_lower_rel(plan, rel->builds_left ? left : right, &sides->build, err) != EXEC_OK) {
+        return err->code;
+    }
+    return plan_lower_rel(plan, rel->builds_left ? right : left, &sides->probe, err);
+}
+
+static struct expr *const *move_keys(struct plan *plan, struct expr *const *exprs, uint32_t count,
+                                     const struct stream *stream, struct exec_error *err)
+{
+    struct expr **moved = plan_alloc(plan, count, sizeof(struct expr *), err);
+
+    for (uint32_t k = 0; moved != NULL && k < count; k++) {
+        moved[k] = plan_remap(plan, exprs[k], stream->map, err);
+        if (moved[k] == NULL) {
+            return NULL;
+        }
+    }
+    return moved;
+}
+
+/* The residual is bound over left then right columns and evaluated over probe then build columns.
+ */
+static enum exec_code move_residual(struct plan *plan, const struct plan_rel *rel,
+                                    const struct sides *sides, struct expr **out,
+                                    struct exec_error *err)
+{
+    const uint32_t left_count = rel->inputs[0]->schema.field_count;
+    const uint32_t count = left_count + rel->inputs[1]->schema.field_count;
+    uint32_t *map = plan_alloc(plan, count, sizeof *map, err);
+
+    *out = NULL;
+    if (rel->residual == NULL) {
+        return EXEC_OK;
+    }
+    if (map == NULL) {
+        return err->code;
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        const bool is_left = c < left_count;
+        const bool is_build = is_left == rel->builds_left;
+        const struct stream *stream = is_build ? &sides->build : &sides->probe;
+        const uint32_t at = stream->map[is_left ? c : c - left_count];
+        map[c] = at == UINT32_MAX ? 0 : at + (is_build ? sides->probe.column_count : 0);
+    }
+    *out = plan_remap(plan, rel->residual, map, err);
+    return *out == NULL ? err->code : EXEC_OK;
+}
+
+/* Output columns of the probe operator: the needed ones, in the order of the schema; a mark comes
+ * last by itself. */
+static enum exec_code choose_outputs(struct plan *plan, const struct plan_rel *rel,
+                                     const struct sides *sides, struct join_plan *join,
+                                     struct stream *out, struct exec_error *err)
+{
+    const uint32_t left_count = rel->inputs[0]->schema.field_count;
+    const uint32_t fields = rel->schema.field_count;
+    const bool has_mark = rel->probe_kind == EXEC_JOIN_LEFT_MARK;
+    struct join_output *outputs = plan_alloc(plan, fields, sizeof *outputs, err);
+
+    out->map = plan_alloc(plan, fields, sizeof *out->map, err);
+    out->types = plan_alloc(plan, fields, sizeof *out->types, err);
+    if (outputs == NULL || out->map == NULL || out->types == NULL) {
+        return err->code;
+    }
+    for (uint32_t c = 0; c < fields; c++) {
+        const bool is_left = c < left_count;
+        const bool is_mark = has_mark && c == fields - 1;
+
+        out->map[c] = UINT32_MAX;
+        if (is_mark || rel->needed[c]) {
+            out->map[c] = out->column_count;
+            out->types[out->column_count++] = rel->schema.fields[c].type;
+        }
+        if (!is_mark && rel->needed[c]) {
+            const bool from_build = is_left == rel->builds_left;
+            const struct stream *stream = from_build ? &sides->build : &sides->probe;
+            outputs[join->output_count++] = (struct join_output){
+                .from_build = from_build,
+                .column = stream->map[is_left ? c : c - left_count],
+            };
+        }
+    }
+    join->outputs = outputs;
+    return EXEC_OK;
+}
+
+static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
+                                const struct sides *sides, struct join_plan *join,
+                                struct exec_error *err)
+{
+    const uint32_t keys = rel->spec->u.join.key_count;
+    bool *nulls_equal = plan_alloc(plan, keys, sizeof *nulls_equal, err);
+
+    if (nulls_equal == NULL) {
+        return err->code;
+    }
+    for (uint32_t k = 0; k < keys; k++) {
+        nulls_equal[k] = rel->spec->u.join.keys[k].nulls_equal;
+    }
+    *join = (struct join_plan){
+        .rel = rel->index,
+        .kind = rel->probe_kind,
+        .key_count = keys,
+        .build_keys = move_keys(plan, sides->build_exprs, keys, &sides->build, err),
+        .probe_keys = move_keys(plan, sides->probe_exprs, keys, &sides->probe, err),
+        .nulls_equal = nulls_equal,
+        .build_types = sides->build.types,
+        .build_column_count = sides->build.column_count,
+        .probe_types = sides->probe.types,
+        .probe_column_count = sides->probe.column_count,
+    };
+    if (join->build_keys == NULL || join->probe_keys == NULL) {
+        return err->code;
+    }
+    return move_residual(plan, rel, sides, &join->residual, err);
+}
+
+/* directory after every build pipe, every probe pipe after the directory. */
+static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides *sides,
+                           struct stream *out, struct exec_error *err)
+{
+    struct pipe *directory = plan_add_pipe(plan, join_directory_source(rel->join), err);
+    struct op_source *unmatched = join_unmatched_source(rel->join);
+    const uint32_t probes = sides->probe.pipe_count;
+
+    if (directory == NULL) {
+        return err->code;
+    }
+    for (uint32_t p = 0; p < sides->build.pipe_count; p++) {
+        pipe_set_sink(sides->build.pipes[p], join_build_sink(rel->join));
+        if (!pipe_run_after(directory, sides->build.pipes[p])) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    out->pipes = plan_alloc(plan, probes + 1, sizeof(struct pipe *), err);
+    if (out->pipes == NULL ||
+        plan_append(plan, &sides->probe, join_probe_operator(rel->join), err) != EXEC_OK) {
+        return err->code;
+    }
+    for (uint32_t p = 0; p < probes; p++) {
+        out->pipes[out->pipe_count++] = sides->probe.pipes[p];
+        if (!pipe_run_after(sides->probe.pipes[p], directory)) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    rel->rows_out[0] = &join_probe_operator(rel->join)->rows_out;
+    if (unmatched == NULL) {
+        return EXEC_OK;
+    }
+    struct pipe *rest = plan_add_pipe(plan, unmatched, err);
+    if (rest == NULL) {
+        return err->code;
+    }
+    for (uint32_t p = 0; p < probes; p++) {
+        if (!pipe_run_after(rest, sides->probe.pipes[p])) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    out->pipes[out->pipe_count++] = rest;
+    rel->rows_out[1] = &unmatched->rows_out;
+    return EXEC_OK;
+}
+
+enum exec_code plan_lower_join(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                               struct exec_error *err)
+{
+    struct sides *sides = plan_alloc(plan, 1, sizeof *sides, err);
+    struct join_plan *join = plan_alloc(plan, 1, sizeof *join, err);
+
+    *out = (struct stream){0};
+    if (sides == NULL || join == NULL || lower_sides(plan, rel, sides, err) != EXEC_OK ||
+        fill_plan(plan, rel, sides, join, err) != EXEC_OK ||
+        choose_outputs(plan, rel, sides, join, out, err) != EXEC_OK ||
+        join_create(plan->job, join, &rel->join, err) != EXEC_OK) {
+        return err->code;
+    }
+    /* With one pipe of ordered rows and no unmatched pipe the order survives the probe. */
+    out->is_ordered = sides->probe.is_ordered && join_unmatched_source(rel->join) == NULL;
+    return wire(plan, rel, sides, out, err);
+}

@@ -1,0 +1,135 @@
+#ifndef EXEC_PLAN_PLAN_H
+#define EXEC_PLAN_PLAN_H
+
+#include "exec/exec.h"
+#include "expr/expr.h"
+#include "op/group.h"
+#include "op/job_context.h"
+#include "op/join.h"
+#include "op/pipe_life.h"
+#include "op/scan_files.h"
+#include "sort/sort.h"
+#include "table/table.h"
+
+/* From a checked spec to wired pipes, on one worker, in the job's plan arena:
+ *
+ *   plan_create -> plan_open (files start opening) -> ... opened ... -> plan_bind (names, types)
+ *   -> plan_rewrite (filters down, limits into sorts, build sides, unused columns) -> plan_lower
+ *
+ * Expressions of a relation refer to the columns of its inputs' schemas until lowering, which knows
+ * where each column really is in the batches. */
+
+enum { PLAN_ROWS_UNKNOWN = -1 };
+
+struct plan_rel {
+    uint32_t index; /* 1-based, of the spec */
+    const struct exec_rel *spec;
+    struct plan_rel **inputs;
+    uint32_t input_count;
+    struct exec_schema schema; /* of the output, unused columns included */
+    double rows;               /* estimate, or PLAN_ROWS_UNKNOWN */
+    bool rows_exact;           /* the estimate is a count */
+
+    /* Over the relation's own output, evaluated right behind it: a filter's own predicates, a
+     * scan's filter, and what was pushed here from above. */
+    struct expr **predicates;
+    uint32_t predicate_count, pushed_count;
+
+    struct expr *
+        *exprs; /* project: columns; aggregate, distinct: keys; sort: keys; join: left keys */
+    struct expr **right_keys;
+    struct expr *residual; /* over left columns, then right columns */
+    struct group_measure *measures;
+    struct expr ***union_exprs; /* of each input: its columns cast to the common types */
+
+    struct table *table;      /* scan of a table: a reference, until lowered */
+    struct scan_files *files; /* scan of files: open, until lowered */
+    uint32_t *source_columns; /* scan: where each column of the schema is in table or file */
+
+    bool builds_left;                /* join: the left input is in the hash table */
+    enum exec_join_kind probe_kind;  /* join: seen from the probe side */
+    int64_t sort_limit, sort_offset; /* sort: with the limit above it folded in; -1: none */
+    bool is_folded;                  /* limit: done by the sort below */
+    bool *needed;                    /* output columns somebody above or a predicate reads */
+
+    /* After lowering, for explain --analyze: counters whose sum is the output before and after the
+     * predicates. NULL: the same rows as the input's. */
+    const _Atomic uint64_t *rows_out[2], *rows_filtered;
+    struct join *join;
+    struct group *group;
+};
+
+struct plan {
+    struct job_context *job;
+    const struct exec_job_spec *spec;
+    struct plan_rel *rels; /* spec->rel_count */
+    struct plan_rel *root;
+    struct pipe **pipes; /* all of them, in an order in which they could run one after another */
+    uint32_t pipe_count, pipe_capacity;
+    pipe_ended_fn *ended;
+    double rows_total; /* of all scans; 0: unknown */
+};
+
+/* Where rows are while a plan is lowered: pipes that still lack a sink, and where each column of
+ * the relation's schema is in their batches. */
+struct stream {
+    struct pipe **pipes;
+    uint32_t pipe_count;
+    uint32_t *map; /* schema column -> batch column; UINT32_MAX: not there */
+    struct exec_type *types;
+    uint32_t column_count; /* of the batches */
+    bool is_ordered;       /* rows arrive in order, one worker at a time */
+};
+
+/* NULL: out of memory. */
+struct plan *plan_create(struct job_context *job, const struct exec_job_spec *spec,
+                         pipe_ended_fn *ended);
+
+/* Starts opening every file. `opened` runs once a file scan, on io's threads. Returns how many will
+ * come, or UINT32_MAX when memory ran out (some may come all the same: *started_out of them). */
+uint32_t plan_open(struct plan *plan, scan_files_opened_fn *opened, void *owner,
+                   uint32_t *started_out);
+
+/* Both fill err with rel and, where one is meant, expr. */
+enum exec_code plan_bind(struct plan *plan, struct exec_error *err);
+enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err);
+
+/* Wires every pipe but the last ones, which end in no sink yet: *root_out. */
+enum exec_code plan_lower(struct plan *plan, struct stream *root_out, struct exec_error *err);
+
+/* Gives back what an unfinished plan holds (files, table references). After a lowering that has
+ * succeeded it does nothing. */
+void plan_abandon(struct plan *plan);
+
+/* ---- between the files of this folder
+ * ------------------------------------------------------------ */
+
+/* From the plan arena, zeroed; NULL with *err filled in. */
+void *plan_alloc(struct plan *plan, size_t count, size_t width, struct exec_error *err);
+enum exec_code plan_no_memory(struct plan *plan, struct exec_error *err);
+/* Fills in err->rel where it is still 0; returns err->code. */
+enum exec_code plan_fail_rel(const struct plan_rel *rel, struct exec_error *err);
+enum exec_code plan_bind_scan(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
+enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint32_t expr,
+                                   const struct exec_schema *input, struct exec_error *err);
+enum exec_code plan_add_predicate(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
+                                  struct exec_error *err);
+void plan_estimate(struct plan_rel *rel);
+enum exec_code plan_prune(struct plan *plan, struct exec_error *err);
+
+struct pipe *plan_add_pipe(struct plan *plan, struct op_source *source, struct exec_error *err);
+enum exec_code plan_append(struct plan *plan, const struct stream *stream, struct operator* op,
+                           struct exec_error *err);
+enum exec_code plan_lower_rel(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                              struct exec_error *err);
+enum exec_code plan_lower_join(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                               struct exec_error *err);
+/* A stream of one pipe from `source` that waits for all pipes of `before`; its column c is schema
+ * column c of the relation. */
+enum exec_code plan_new_stream(struct plan *plan, const struct plan_rel *rel,
+                               struct op_source *source, const struct stream *before,
+                               struct stream *out, struct exec_error *err);
+struct expr *plan_remap(struct plan *plan, const struct expr *expr, const uint32_t *map,
+                        struct exec_error *err);
+
+#endif

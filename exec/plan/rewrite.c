@@ -1,0 +1,237 @@
+#include "plan/plan.h"
+
+#include <string.h>
+
+/* Rewrites that are always right: nothing that can raise an error for some row ever moves, and
+ * nothing moves past it, so that a plan raises exactly what it says.
+ *
+ *   predicates   towards the scans: through filters, projections of plain columns, sorts, and into
+ *                the sides of joins where a dropped row cannot change what the other side yields
+ *   limits       into the sort below
+ *   build sides  the smaller input of an inner join, the side its kind needs for the others */
+
+static bool any_raises(struct expr *const *exprs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (expr_can_raise(exprs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Columns of the predicate, in *used of column_count entries. */
+static bool *columns_of(struct plan *plan, const struct expr *predicate, uint32_t column_count,
+                        struct exec_error *err)
+{
+    bool *used = plan_alloc(plan, column_count, sizeof *used, err);
+    if (used != NULL) {
+        expr_mark_columns(predicate, used);
+    }
+    return used;
+}
+
+/* The same predicate over the input of a projection; NULL: it reads a computed column, or (err
+ * filled in) memory ran out. */
+static struct expr *below_project(struct plan *plan, const struct plan_rel *rel,
+                                  struct expr *predicate, struct exec_error *err)
+{
+    const uint32_t count = rel->schema.field_count;
+    const bool *used = columns_of(plan, predicate, count, err);
+    uint32_t *map = plan_alloc(plan, count, sizeof *map, err);
+
+    if (used == NULL || map == NULL) {
+        return NULL;
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        if (used[c] && !expr_is_column(rel->exprs[c], &map[c])) {
+            return NULL;
+        }
+    }
+    return plan_remap(plan, predicate, map, err);
+}
+
+/* Which input of a join the predicate can go to: 0, 1, or 2 for neither; *predicate is then over
+ * that input's columns. */
+static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct expr **predicate,
+                           struct exec_error *err)
+{
+    const enum exec_join_kind kind = rel->spec->u.join.kind;
+    const uint32_t left_count = rel->inputs[0]->schema.field_count;
+    const uint32_t count = rel->schema.field_count;
+    const bool *used = columns_of(plan, *predicate, count, err);
+    uint32_t *map = plan_alloc(plan, count, sizeof *map, err);
+    bool left = false, right = false;
+
+    if (used == NULL || map == NULL) {
+        return 2;
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        map[c] = c < left_count ? c : c - left_count;
+        left = left || (used[c] && c < left_count);
+        right = right || (used[c] && c >= left_count);
+    }
+    const bool keeps_right = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL;
+    const bool right_allowed = kind == EXEC_JOIN_INNER || kind == EXEC_JOIN_RIGHT;
+    if (left == right || (left && keeps_right) || (right && !right_allowed)) {
+        return 2;
+    }
+    *predicate = plan_remap(plan, *predicate, map, err);
+    return *predicate == NULL ? 2 : right;
+}
+
+/* Tries to evaluate the predicate (over rel's output) below rel's own work; true: it has found a
+ * place. err->code tells memory from "no better place". */
+static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
+                      struct exec_error *err)
+{
+    struct plan_rel *input = rel->input_count == 0 ? NULL : rel->inputs[0];
+
+    switch (rel->spec->kind) {
+        case EXEC_REL_SCAN: break;
+        case EXEC_REL_FILTER:
+            if (!any_raises(rel->predicates, rel->predicate_count) &&
+                push_down(plan, input, predicate, err)) {
+                return true;
+            }
+            break;
+        case EXEC_REL_PROJECT:
+            if (any_raises(rel->exprs, rel->schema.field_count)) {
+                return false;
+            }
+            predicate = below_project(plan, rel, predicate, err);
+            return predicate != NULL && push_down(plan, input, predicate, err);
+        case EXEC_REL_SORT:
+            return rel->sort_limit < 0 && !rel->is_folded &&
+                   !any_raises(rel->exprs, rel->spec->u.sort.key_count) &&
+                   push_down(plan, input, predicate, err);
+        case EXEC_REL_JOIN: {
+            const uint32_t keys = rel->spec->u.join.key_count;
+            if (any_raises(rel->exprs, keys) || any_raises(rel->right_keys, keys) ||
+                (rel->residual != NULL && expr_can_raise(rel->residual))) {
+                return false;
+            }
+            const uint32_t side = below_join(plan, rel, &predicate, err);
+            if (side == 2) {
+                return false;
+            }
+            input = rel->inputs[side];
+            if (push_down(plan, input, predicate, err)) {
+                return true;
+            }
+            rel = input;
+            break;
+        }
+        default: return false;
+    }
+    if (plan_add_predicate(plan, rel, predicate, err) != EXEC_OK) {
+        return false;
+    }
+    rel->pushed_count++;
+    return true;
+}
+
+/* A predicate that stays and can raise holds back those behind it. */
+static enum exec_code push_filter(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
+{
+    const uint32_t own_count = rel->predicate_count - rel->pushed_count;
+    uint32_t kept = 0, pushed_kept = 0;
+    bool is_blocked = false;
+
+    for (uint32_t i = 0; i < rel->predicate_count; i++) {
+        struct expr *predicate = rel->predicates[i];
+
+        err->code = EXEC_OK;
+        is_blocked = is_blocked || expr_can_raise(predicate);
+        if (!is_blocked && push_down(plan, rel->inputs[0], predicate, err)) {
+            continue;
+        }
+        if (err->code != EXEC_OK) {
+            return err->code;
+        }
+        rel->predicates[kept++] = predicate;
+        pushed_kept += i >= own_count;
+    }
+    rel->predicate_count = kept;
+    rel->pushed_count = pushed_kept;
+    return EXEC_OK;
+}
+
+static void fold_limit(struct plan_rel *limit)
+{
+    struct plan_rel *below = limit->inputs[0];
+    const int64_t count = limit->spec->u.limit.count, offset = limit->spec->u.limit.offset;
+
+    while (below->spec->kind == EXEC_REL_PROJECT && below->predicate_count == 0 &&
+           !any_raises(below->exprs, below->schema.field_count)) {
+        below = below->inputs[0];
+    }
+    if (below->spec->kind != EXEC_REL_SORT || below->predicate_count != 0 || count < 0 ||
+        count > INT64_MAX - offset) {
+        return;
+    }
+    if (below->sort_limit >= 0) {
+        return; /* a limit on a limit stays as it is written */
+    }
+    below->sort_limit = count;
+    below->sort_offset = offset;
+    limit->is_folded = true;
+}
+
+static enum exec_code choose_side(struct plan_rel *rel, struct exec_error *err)
+{
+    const struct plan_rel *left = rel->inputs[0], *right = rel->inputs[1];
+    const enum exec_join_kind kind = rel->spec->u.join.kind;
+    const enum exec_build_side wish = rel->spec->u.join.build_side;
+
+    rel->builds_left = wish == EXEC_BUILD_LEFT;
+    if (wish == EXEC_BUILD_AUTO) {
+        rel->builds_left =
+            kind == EXEC_JOIN_RIGHT || (kind == EXEC_JOIN_INNER && left->rows >= 0 &&
+                                        right->rows >= 0 && left->rows < right->rows);
+    }
+    rel->probe_kind = kind;
+    if (!rel->builds_left) {
+        return EXEC_OK;
+    }
+    switch (kind) {
+        case EXEC_JOIN_INNER:
+        case EXEC_JOIN_FULL: return EXEC_OK;
+        case EXEC_JOIN_LEFT: rel->probe_kind = EXEC_JOIN_RIGHT; return EXEC_OK;
+        case EXEC_JOIN_RIGHT: rel->probe_kind = EXEC_JOIN_LEFT; return EXEC_OK;
+        default:
+            return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
+                             "join.build_side: LEFT is not implemented yet for semi, anti and "
+                             "mark joins");
+    }
+}
+
+enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err)
+{
+    bool knows_all = true;
+
+    for (uint32_t i = plan->spec->rel_count; i-- > 0;) {
+        struct plan_rel *rel = &plan->rels[i];
+        if (rel->spec->kind == EXEC_REL_LIMIT) {
+            fold_limit(rel);
+        }
+        if (rel->spec->kind == EXEC_REL_FILTER && push_filter(plan, rel, err) != EXEC_OK) {
+            return plan_fail_rel(rel, err);
+        }
+    }
+    for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
+        struct plan_rel *rel = &plan->rels[i];
+        if (rel->spec->kind == EXEC_REL_SCAN) {
+            knows_all = knows_all && rel->rows >= 0;
+            plan->rows_total += rel->rows;
+        }
+        plan_estimate(rel);
+        if (rel->spec->kind == EXEC_REL_JOIN && choose_side(rel, err) != EXEC_OK) {
+            return plan_fail_rel(rel, err);
+        }
+    }
+    if (!knows_all) {
+        plan->rows_total = 0;
+    }
+    return plan_prune(plan, err);
+}
