@@ -31,6 +31,7 @@ struct exec_engine {
     pthread_cond_t idle;        /* jobs_running and uploads_running both reached 0 */
     struct exec_job *jobs;      /* accepted and not ended */
     struct exec_job *free_jobs; /* heads kept for the next jobs: none is allocated after warm-up */
+    uint32_t free_job_count;
     uint32_t jobs_running;
     uint32_t uploads_running;
     bool stopping;

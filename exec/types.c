@@ -22,10 +22,14 @@ static const struct {
     const char *text;
     struct exec_type type;
 } type_aliases[] = {
-    {"string", {.kind = EXEC_TYPE_UTF8}},    {"text", {.kind = EXEC_TYPE_UTF8}},
-    {"date", {.kind = EXEC_TYPE_DATE32}},    {"double", {.kind = EXEC_TYPE_FLOAT64}},
-    {"float", {.kind = EXEC_TYPE_FLOAT32}},  {"int", {.kind = EXEC_TYPE_INT32}},
-    {"bigint", {.kind = EXEC_TYPE_INT64}},   {"boolean", {.kind = EXEC_TYPE_BOOL}},
+    {"string", {.kind = EXEC_TYPE_UTF8}},
+    {"text", {.kind = EXEC_TYPE_UTF8}},
+    {"date", {.kind = EXEC_TYPE_DATE32}},
+    {"double", {.kind = EXEC_TYPE_FLOAT64}},
+    {"float", {.kind = EXEC_TYPE_FLOAT32}},
+    {"int", {.kind = EXEC_TYPE_INT32}},
+    {"bigint", {.kind = EXEC_TYPE_INT64}},
+    {"boolean", {.kind = EXEC_TYPE_BOOL}},
     {"timestamp", {.kind = EXEC_TYPE_TIMESTAMP, .unit = EXEC_UNIT_MICRO}},
 };
 
@@ -86,9 +90,8 @@ static bool parse_decimal(const char *arguments, struct exec_type *type_out)
         scale < 0 || scale > precision) {
         return false;
     }
-    *type_out = (struct exec_type){.kind = EXEC_TYPE_DECIMAL128,
-                                   .precision = (uint8_t)precision,
-                                   .scale = (int8_t)scale};
+    *type_out = (struct exec_type){
+        .kind = EXEC_TYPE_DECIMAL128, .precision = (uint8_t)precision, .scale = (int8_t)scale};
     return true;
 }
 

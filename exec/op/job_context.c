@@ -41,7 +41,7 @@ void job_context_fini(struct job_context *job)
 enum exec_code job_fail(struct job_context *job, const struct exec_error *err)
 {
     pthread_mutex_lock(&job->error_lock);
-    const bool first = job->error.code == EXEC_OK;
+    const bool first = job->error.code == EXEC_OK && !job->is_over;
     if (first) {
         job->error = *err;
     }

@@ -20,6 +20,8 @@ struct job_worker {
     struct nu_arena scratch;             /* stack use, this worker only */
     /* Summed into the engine's counters when the job ends. */
     uint64_t rows_scanned, rows_built, rows_probed, rows_aggregated, rows_output;
+    /* For explain --analyze; pipe.c's. Rows are those the source handed over. */
+    uint64_t morsels_local, morsels_remote, rows_local, rows_remote, busy_ns;
 };
 
 struct job_context {

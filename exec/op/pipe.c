@@ -142,10 +142,23 @@ static bool run_suspend(struct pipe_run *run, struct sched_range *range)
 /* ---- the dispatcher's callbacks
  * ------------------------------------------------------------------------ */
 
-static void run_count(const struct pipe_run *run)
+static void run_count(const struct pipe_run *run, const struct sched_range *range,
+                      uint64_t started_ns)
 {
     struct pipe *pipe = run->pipe;
+    struct job_worker *own = &run->job->workers[run->worker];
+    const uint64_t busy_ns = clock_ns() - started_ns;
 
+    if (range->node == run->node) {
+        own->morsels_local++;
+        own->rows_local += run->rows[0];
+    } else {
+        own->morsels_remote++;
+        own->rows_remote += run->rows[0];
+    }
+    own->busy_ns += busy_ns;
+    atomic_fetch_add_explicit(&pipe->busy_ns, busy_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pipe->morsels, 1, memory_order_relaxed);
     /* relaxed: figures, read by status and explain only. */
     atomic_fetch_add_explicit(&pipe->source->rows_out, run->rows[0], memory_order_relaxed);
     for (uint32_t i = 0; i < pipe->op_count; i++) {
@@ -182,6 +195,7 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
     struct pipe *pipe = (struct pipe *)sched;
     struct op_cursor cursors[PIPE_OPS_MAX + 1];
     struct job_worker *own = &pipe->job->workers[worker];
+    const uint64_t started_ns = clock_ns();
     struct pipe_run run = {
         .pipe = pipe,
         .job = pipe->job,
@@ -189,7 +203,7 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
         .node = pipe->job->worker_node[worker],
         .scratch = &own->scratch,
         .cursors = cursors,
-        .deadline_ns = clock_ns() + MORSEL_NS_MAX,
+        .deadline_ns = started_ns + MORSEL_NS_MAX,
     };
     const struct nu_arena_mark mark = nu_arena_mark(&own->scratch);
 
@@ -198,7 +212,7 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
     const enum push_result result =
         pipe->source->kind->scan(pipe->source, &run, range, unit_target);
     const enum sched_outcome outcome = run_outcome(&run, range, result);
-    run_count(&run);
+    run_count(&run, range, started_ns);
     if (pipe->sink != NULL && pipe->sink->kind->morsel_end != NULL) {
         pipe->sink->kind->morsel_end(pipe->sink, &run);
     }
@@ -253,7 +267,7 @@ static void sink_end(struct op_sink *sink, struct job_context *job, uint32_t wor
     if (atomic_fetch_sub_explicit(&sink->pipes_left, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    if (job_is_stopping(job)) {
+    if (job_is_stopping(job) || job->only_explains) {
         if (sink->kind->abort != NULL) {
             sink->kind->abort(sink, job);
         }
@@ -314,7 +328,8 @@ struct pipe *pipe_create(struct job_context *job, struct op_source *source, uint
     pipe->sched.job = job->sched_job;
     pipe->sched.unit_hint = source->kind->unit_hint;
     pipe->sched.unit_align = source->kind->unit_align;
-    pipe->sched.unit_fixed = unit_fixed;
+    /* Only sources that count rows: for bytes or partitions a number of rows means nothing. */
+    pipe->sched.unit_fixed = source->kind->unit_align == BATCH_ROWS ? unit_fixed : 0;
     pipe->job = job;
     pipe->source = source;
     pipe->ended = ended;
@@ -384,7 +399,7 @@ static void pipe_start(struct pipe *pipe, uint32_t worker)
 {
     struct exec_error err;
 
-    if (job_is_stopping(pipe->job)) {
+    if (job_is_stopping(pipe->job) || pipe->job->only_explains) {
         pipe_end(pipe, worker);
         return;
     }

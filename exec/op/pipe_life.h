@@ -39,6 +39,7 @@ struct pipe {
     struct pipe_follower *followers; /* pipes that wait for this one */
     _Atomic uint32_t waits_for;      /* pipes that must end first, plus 1 until launched */
     _Atomic bool is_done;
+    _Atomic uint64_t busy_ns, morsels; /* figures */
 
     struct sched_range *ranges; /* between source start and sched_pipeline_start */
     uint32_t range_count, range_capacity;
@@ -48,8 +49,9 @@ struct pipe {
     struct pipe_suspended *free_list;
 };
 
-/* In the plan arena. `ended` runs once, on a worker, after the pipe's source is closed, its sink
- * told and its followers launched. NULL: out of memory. */
+/* In the plan arena. unit_fixed: rows of a morsel, 0: adaptive. `ended` runs once, on a worker,
+ * after the pipe's source is closed, its sink told and its followers launched. NULL: out of memory.
+ */
 struct pipe *pipe_create(struct job_context *job, struct op_source *source, uint32_t unit_fixed,
                          pipe_ended_fn *ended);
 bool pipe_append(struct pipe *pipe, struct operator* op); /* false: PIPE_OPS_MAX reached */

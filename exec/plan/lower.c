@@ -28,7 +28,7 @@ struct pipe *plan_add_pipe(struct plan *plan, struct op_source *source, struct e
         plan->pipes = more;
         plan->pipe_capacity = capacity;
     }
-    pipe = pipe_create(plan->job, source, plan->spec->options.morsel_rows, plan->ended);
+    pipe = pipe_create(plan->job, source, plan->morsel_rows, plan->ended);
     if (pipe == NULL) {
         plan_no_memory(plan, err);
         return NULL;
@@ -159,6 +159,9 @@ static enum exec_code lower_scan(struct plan *plan, struct plan_rel *rel, struct
     }
     pipe = plan_add_pipe(plan, source, err);
     if (pipe == NULL) {
+        if (source != NULL && source->kind->close != NULL) {
+            source->kind->close(source, plan->job);
+        }
         return err->code;
     }
     out->pipes[0] = pipe;

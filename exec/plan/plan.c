@@ -45,7 +45,7 @@ static uint32_t input_indices(const struct exec_rel *rel, uint32_t two[2], const
 }
 
 struct plan *plan_create(struct job_context *job, const struct exec_job_spec *spec,
-                         pipe_ended_fn *ended)
+                         uint32_t morsel_rows, pipe_ended_fn *ended)
 {
     struct plan *plan = nu_arena_calloc(&job->plan, sizeof *plan, _Alignof(struct plan));
     struct exec_error err;
@@ -55,6 +55,7 @@ struct plan *plan_create(struct job_context *job, const struct exec_job_spec *sp
     }
     plan->job = job;
     plan->spec = spec;
+    plan->morsel_rows = morsel_rows;
     plan->ended = ended;
     plan->rels = plan_alloc(plan, spec->rel_count, sizeof *plan->rels, &err);
     if (plan->rels == NULL) {

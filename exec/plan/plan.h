@@ -67,7 +67,8 @@ struct plan {
     struct pipe **pipes; /* all of them, in an order in which they could run one after another */
     uint32_t pipe_count, pipe_capacity;
     pipe_ended_fn *ended;
-    double rows_total; /* of all scans; 0: unknown */
+    uint32_t morsel_rows; /* 0: adaptive */
+    double rows_total;    /* of all scans; 0: unknown */
 };
 
 /* Where rows are while a plan is lowered: pipes that still lack a sink, and where each column of
@@ -83,7 +84,7 @@ struct stream {
 
 /* NULL: out of memory. */
 struct plan *plan_create(struct job_context *job, const struct exec_job_spec *spec,
-                         pipe_ended_fn *ended);
+                         uint32_t morsel_rows, pipe_ended_fn *ended);
 
 /* Starts opening every file. `opened` runs once a file scan, on io's threads. Returns how many will
  * come, or UINT32_MAX when memory ran out (some may come all the same: *started_out of them). */
@@ -94,11 +95,13 @@ uint32_t plan_open(struct plan *plan, scan_files_opened_fn *opened, void *owner,
 enum exec_code plan_bind(struct plan *plan, struct exec_error *err);
 enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err);
 
-/* Wires every pipe but the last ones, which end in no sink yet: *root_out. */
+/* Wires every pipe; the last ones (*root_out) end in no sink yet. When it fails, pipes made so far
+ * are in plan->pipes and must be launched all the same, in a failed job, so that they close what
+ * they hold. */
 enum exec_code plan_lower(struct plan *plan, struct stream *root_out, struct exec_error *err);
 
-/* Gives back what an unfinished plan holds (files, table references). After a lowering that has
- * succeeded it does nothing. */
+/* Gives back what the plan itself still holds (files, table references) and no pipe has taken over.
+ */
 void plan_abandon(struct plan *plan);
 
 /* ---- between the files of this folder

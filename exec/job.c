@@ -1,0 +1,399 @@
+#include "job.h"
+
+#include "plan/explain.h"
+#include "plan/spec.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FREE_HEADS_MAX = 256 };
+
+uint64_t job_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- heads
+ * -------------------------------------------------------------------------------------------- */
+
+static size_t head_bytes(const struct exec_engine *engine)
+{
+    const size_t bytes = sizeof(struct exec_job) + engine->worker_count * sizeof(struct job_worker);
+    const size_t align = _Alignof(struct exec_job);
+    return (bytes + align - 1) / align * align;
+}
+
+static enum exec_code head_take(struct exec_engine *engine, struct exec_job **job_out,
+                                struct exec_error *err)
+{
+    struct exec_job *job;
+
+    pthread_mutex_lock(&engine->lock);
+    if (engine->stopping) {
+        pthread_mutex_unlock(&engine->lock);
+        return EXEC_FAIL(err, EXEC_DRAINING, "the engine is stopping");
+    }
+    if (engine->jobs_running >= engine->config.jobs_max) {
+        pthread_mutex_unlock(&engine->lock);
+        return EXEC_FAIL(err, EXEC_BUSY, "%" PRIu32 " jobs are in flight, the limit (jobs_max)",
+                         engine->config.jobs_max);
+    }
+    engine->jobs_running++;
+    job = engine->free_jobs;
+    if (job != NULL) {
+        engine->free_jobs = job->next;
+        engine->free_job_count--;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    if (job == NULL) {
+        job = aligned_alloc(_Alignof(struct exec_job), head_bytes(engine));
+    }
+    *job_out = job;
+    return job == NULL ? EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for a job") : EXEC_OK;
+}
+
+static void head_give(struct exec_engine *engine, struct exec_job *job)
+{
+    pthread_mutex_lock(&engine->lock);
+    const bool keeps = engine->free_job_count < FREE_HEADS_MAX;
+    if (keeps) {
+        job->next = engine->free_jobs;
+        engine->free_jobs = job;
+        engine->free_job_count++;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    if (!keeps) {
+        free(job);
+    }
+}
+
+void job_heads_free(struct exec_engine *engine)
+{
+    while (engine->free_jobs != NULL) {
+        struct exec_job *job = engine->free_jobs;
+        engine->free_jobs = job->next;
+        free(job);
+    }
+}
+
+/* The last touch of the engine by a job. */
+static void running_ended(struct exec_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->jobs_running--;
+    if (engine->jobs_running == 0 && engine->uploads_running == 0) {
+        pthread_cond_broadcast(&engine->idle);
+    }
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* ---- submit
+ * ------------------------------------------------------------------------------------------- */
+
+static void job_init(struct exec_job *job, struct exec_engine *engine,
+                     const struct exec_job_spec *spec)
+{
+    const uint64_t limit_bytes = spec->options.memory_limit_bytes != 0
+                                     ? spec->options.memory_limit_bytes
+                                     : engine->config.job_memory_bytes;
+
+    memset(job, 0, sizeof *job);
+    job_context_init(&job->context, engine->pages, &engine->jobs_budget, limit_bytes,
+                     engine->worker_count, engine->worker_node, engine->topology.node_count,
+                     job->workers);
+    job->context.io = engine->io;
+    job->context.catalogue = engine->catalogue;
+    job->context.data_root = engine->config.data_root;
+    job->context.job = job;
+    job->engine = engine;
+    atomic_init(&job->references, 2); /* the owner's and the engine's, until `done` has returned */
+    atomic_init(&job->pipes_left, 1);
+    pthread_mutex_init(&job->first_lock, NULL);
+    job->submitted_ns = job_clock_ns();
+    job->deadline.job = job;
+}
+
+static void job_free(struct exec_job *job)
+{
+    struct exec_engine *engine = job->engine;
+
+    job_context_fini(&job->context);
+    nu_budget_refund(&job->context.budget, job->head_bytes);
+    assert(nu_budget_used(&job->context.budget) == 0);
+    pthread_mutex_destroy(&job->first_lock);
+    head_give(engine, job);
+}
+
+static enum exec_code job_prepare(struct exec_job *job, const struct exec_job_spec *spec,
+                                  struct exec_error *err)
+{
+    const size_t bytes = head_bytes(job->engine);
+    const struct nu_budget *refused = nu_budget_charge(&job->context.budget, bytes);
+
+    if (refused != NULL) {
+        return job_memory_error(err, refused, "a job");
+    }
+    job->head_bytes = bytes;
+    job->spec = spec_copy(spec, &job->context.plan);
+    if (job->spec == NULL) {
+        return job_memory_error(err, job->context.plan.refused, "a copy of the plan");
+    }
+    sched_job_init(job->engine->sched, &job->sched);
+    job->sched.owner = job;
+    job->sched.priority = spec->options.priority;
+    job->sched.workers_max = spec->options.workers_max;
+    job->sched.policy = spec->options.policy == EXEC_POLICY_DEFAULT ? job->engine->config.policy
+                                                                    : spec->options.policy;
+    job->context.sched_job = &job->sched;
+    return EXEC_OK;
+}
+
+static void job_list(struct exec_engine *engine, struct exec_job *job)
+{
+    pthread_mutex_lock(&engine->lock);
+    job->previous = NULL;
+    job->next = engine->jobs;
+    if (job->next != NULL) {
+        job->next->previous = job;
+    }
+    engine->jobs = job;
+    const bool stopping = engine->stopping;
+    pthread_mutex_unlock(&engine->lock);
+    if (stopping) {
+        exec_job_cancel(job, EXEC_CANCELLED, "the engine is stopping");
+    }
+}
+
+static void job_unlist(struct exec_engine *engine, struct exec_job *job)
+{
+    pthread_mutex_lock(&engine->lock);
+    *(job->previous == NULL ? &engine->jobs : &job->previous->next) = job->next;
+    if (job->next != NULL) {
+        job->next->previous = job->previous;
+    }
+    pthread_mutex_unlock(&engine->lock);
+}
+
+enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spec *spec,
+                           const struct exec_job_events *events, void *owner,
+                           struct exec_job **job_out, struct exec_error *err)
+{
+    struct exec_job *job;
+
+    if (spec_check(spec, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (head_take(engine, &job, err) != EXEC_OK) {
+        if (err->code == EXEC_MEMORY_BUDGET) {
+            running_ended(engine);
+        }
+        return err->code;
+    }
+    job_init(job, engine, spec);
+    if (job_prepare(job, spec, err) != EXEC_OK) {
+        job_free(job);
+        running_ended(engine);
+        return err->code;
+    }
+    job->events = *events;
+    job->owner = owner;
+    *job_out = job;
+    atomic_fetch_add_explicit(&engine->jobs_started, 1, memory_order_relaxed);
+    job_list(engine, job);
+    if (spec->options.timeout_ns != 0) {
+        job->deadline.at_ns = spec->options.timeout_ns > UINT64_MAX - job->submitted_ns
+                                  ? UINT64_MAX
+                                  : job->submitted_ns + spec->options.timeout_ns;
+        deadline_add(engine->deadlines, &job->deadline);
+    }
+    job_task_start(job);
+    return EXEC_OK;
+}
+
+/* ---- the end
+ * ------------------------------------------------------------------------------------------ */
+
+static void sum_counters(struct exec_job *job)
+{
+    struct exec_engine *engine = job->engine;
+
+    /* relaxed: figures. */
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        const struct job_worker *worker = &job->workers[w];
+        atomic_fetch_add_explicit(&engine->rows_scanned, worker->rows_scanned,
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&engine->rows_built, worker->rows_built, memory_order_relaxed);
+        atomic_fetch_add_explicit(&engine->rows_probed, worker->rows_probed, memory_order_relaxed);
+        atomic_fetch_add_explicit(&engine->rows_aggregated, worker->rows_aggregated,
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&engine->rows_output, worker->rows_output, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&engine->jobs_done, 1, memory_order_relaxed);
+}
+
+static void job_end(struct exec_job *job, uint32_t worker)
+{
+    struct exec_engine *engine = job->engine;
+    struct exec_error err;
+
+    (void)worker;
+    atomic_store_explicit(&job->ended_ns, job_clock_ns(), memory_order_relaxed);
+    if (job->spec->options.analyze && !job_is_stopping(&job->context)) {
+        if (plan_explain(job->plan, &job->sched,
+                         atomic_load_explicit(&job->ended_ns, memory_order_relaxed) -
+                             job->submitted_ns,
+                         &job->explain_text, &job->explain_json, &err) != EXEC_OK) {
+            job_fail(&job->context, &err);
+        }
+    }
+    pthread_mutex_lock(&job->context.error_lock);
+    job->context.is_over = true;
+    const bool failed = job->context.error.code != EXEC_OK;
+    /* relaxed: who must see the error is told by `done`. Set under the lock, so that a cancel that
+     * comes later finds the job ended. */
+    atomic_store_explicit(&job->state, failed ? EXEC_JOB_FAILED : EXEC_JOB_SUCCEEDED,
+                          memory_order_relaxed);
+    pthread_mutex_unlock(&job->context.error_lock);
+    sum_counters(job);
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        nu_arena_destroy(&job->workers[w].scratch);
+    }
+    if (job->deadline.at_ns != 0) {
+        deadline_remove(engine->deadlines, &job->deadline);
+    }
+    job->events.done(job->owner, job);
+    job_unlist(engine, job);
+    exec_job_release(job);
+    running_ended(engine);
+}
+
+void job_pipe_ended(struct exec_job *job, uint32_t worker)
+{
+    /* acq_rel: whoever ends the job sees what every pipe has written. */
+    if (atomic_fetch_sub_explicit(&job->pipes_left, 1, memory_order_acq_rel) == 1) {
+        job_end(job, worker);
+    }
+}
+
+void exec_job_cancel(struct exec_job *job, enum exec_code code, const char *reason)
+{
+    struct exec_error err;
+
+    /* relaxed: job_fail decides under the error lock. */
+    if (atomic_load_explicit(&job->state, memory_order_relaxed) != EXEC_JOB_RUNNING) {
+        return;
+    }
+    if (reason != NULL) {
+        EXEC_FAIL(&err, code, "%s", reason);
+    } else if (code == EXEC_DEADLINE) {
+        EXEC_FAIL(&err, code, "the deadline of %" PRIu64 " ms has passed",
+                  job->spec->options.timeout_ns / 1000000);
+    } else {
+        EXEC_FAIL(&err, code, "%s", exec_code_text(code));
+    }
+    job_fail(&job->context, &err);
+}
+
+void exec_job_retain(struct exec_job *job)
+{
+    atomic_fetch_add_explicit(&job->references, 1, memory_order_relaxed); /* the caller has one */
+}
+
+void exec_job_release(struct exec_job *job)
+{
+    /* acq_rel: the last one frees what the others have used. */
+    if (atomic_fetch_sub_explicit(&job->references, 1, memory_order_acq_rel) == 1) {
+        job_free(job);
+    }
+}
+
+void exec_chunk_release(struct exec_chunk *chunk)
+{
+    result_sink_release(chunk);
+}
+
+/* ---- questions
+ * ---------------------------------------------------------------------------------------- */
+
+static void status_pipes(const struct plan *plan, struct exec_job_status *out)
+{
+    for (uint32_t r = 0; r < plan->spec->rel_count; r++) {
+        const struct plan_rel *rel = &plan->rels[r];
+        if (rel->spec->kind == EXEC_REL_SCAN && rel->rows_out[0] != NULL) {
+            out->rows_done += atomic_load_explicit(rel->rows_out[0], memory_order_relaxed);
+        }
+    }
+    out->rows_total = (uint64_t)plan->rows_total;
+    out->pipelines_total = plan->pipe_count;
+    for (uint32_t p = 0; p < plan->pipe_count; p++) {
+        out->pipelines_done += atomic_load_explicit(&plan->pipes[p]->is_done, memory_order_relaxed);
+    }
+}
+
+static void status_sink(const struct exec_job *job, struct op_sink *sink,
+                        struct exec_job_status *out)
+{
+    struct result_figures figures;
+
+    if (!job->streams) {
+        out->result_rows = atomic_load_explicit(&sink->rows_in, memory_order_relaxed);
+        return;
+    }
+    result_sink_figures(sink, &figures);
+    out->result_rows = figures.rows;
+    out->result_bytes = figures.bytes;
+    out->result_chunks = figures.chunks;
+    out->waiting_for_credit = figures.is_waiting;
+}
+
+void exec_job_status(const struct exec_job *job, struct exec_job_status *out)
+{
+    /* acquire: pairs with the release in job_task.c that publishes a wired plan. */
+    const struct plan *plan = atomic_load_explicit(&job->running, memory_order_acquire);
+    struct op_sink *sink = atomic_load_explicit(&job->sink, memory_order_acquire);
+    const uint64_t ended_ns = atomic_load_explicit(&job->ended_ns, memory_order_relaxed);
+
+    *out = (struct exec_job_status){
+        .state = (enum exec_job_state)atomic_load_explicit(&job->state, memory_order_relaxed),
+        .memory_bytes = nu_budget_used(&job->context.budget),
+        .memory_peak_bytes =
+            atomic_load_explicit(&job->context.budget.peak_bytes, memory_order_relaxed),
+        .elapsed_ns = (ended_ns == 0 ? job_clock_ns() : ended_ns) - job->submitted_ns,
+        .busy_ns = atomic_load_explicit(&job->sched.busy_ns, memory_order_relaxed),
+        .morsels = atomic_load_explicit(&job->sched.morsels, memory_order_relaxed),
+        .morsels_remote = atomic_load_explicit(&job->sched.morsels_remote, memory_order_relaxed),
+        .steals = atomic_load_explicit(&job->sched.steals, memory_order_relaxed),
+    };
+    if (plan != NULL) {
+        status_pipes(plan, out);
+    }
+    if (sink != NULL) {
+        status_sink(job, sink, out);
+    }
+}
+
+const struct exec_error *exec_job_error(const struct exec_job *job)
+{
+    return &job->context.error;
+}
+
+const char *exec_job_explain_text(const struct exec_job *job)
+{
+    return job->explain_text;
+}
+
+const char *exec_job_explain_json(const struct exec_job *job)
+{
+    return job->explain_json;
+}
+
+const struct exec_schema *exec_job_schema(const struct exec_job *job)
+{
+    /* acquire: pairs with the release in job_task.c. */
+    return atomic_load_explicit(&job->has_schema, memory_order_acquire) ? job->schema : NULL;
+}

@@ -1,0 +1,434 @@
+#include "plan/explain.h"
+
+#include "plan/spec.h"
+#include "plan/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXPR_TEXT_BYTES = 240, TREE_DEPTH_MAX = EXEC_RELS_MAX };
+
+/* One walk writes both forms: a relation is a headline and a list of named texts. */
+struct explainer {
+    const struct plan *plan;
+    const struct sched_job *ran; /* NULL: planned only */
+    uint64_t elapsed_ns;
+    struct text text, json;
+    bool continues[TREE_DEPTH_MAX]; /* a sibling follows at this depth of the tree */
+};
+
+/* ---- one relation
+ * ---------------------------------------------------------------------------------------- */
+
+static uint64_t rows_of(const struct plan_rel *rel)
+{
+    uint64_t rows = 0;
+
+    if (rel->rows_filtered != NULL) {
+        return atomic_load_explicit(rel->rows_filtered, memory_order_relaxed);
+    }
+    if (rel->rows_out[0] == NULL) {
+        for (uint32_t i = 0; i < rel->input_count; i++) {
+            rows += rows_of(rel->inputs[i]);
+        }
+        return rows;
+    }
+    for (uint32_t i = 0; i < 2 && rel->rows_out[i] != NULL; i++) {
+        rows += atomic_load_explicit(rel->rows_out[i], memory_order_relaxed);
+    }
+    return rows;
+}
+
+static void headline_scan(struct text *text, const struct exec_rel *spec)
+{
+    switch (spec->u.scan.source) {
+        case EXEC_SCAN_TABLE: text_add(text, "scan table %s", spec->u.scan.table); break;
+        case EXEC_SCAN_GENERATOR:
+            text_add(text, "scan generator %s(%" PRId64 ")", spec->u.scan.generator,
+                     spec->u.scan.generator_rows);
+            break;
+        default:
+            text_add(text, "scan file %s", spec->u.scan.paths[0]);
+            if (spec->u.scan.path_count > 1) {
+                text_add(text, " and %" PRIu32 " more", spec->u.scan.path_count - 1);
+            }
+            break;
+    }
+}
+
+static void headline(struct text *text, const struct plan_rel *rel)
+{
+    switch (rel->spec->kind) {
+        case EXEC_REL_SCAN: headline_scan(text, rel->spec); break;
+        case EXEC_REL_JOIN:
+            text_add(text, "%s join, build side %s", spec_join_name(rel->spec->u.join.kind),
+                     rel->builds_left ? "left" : "right");
+            break;
+        case EXEC_REL_SORT:
+            text_add(text, rel->sort_limit >= 0 ? "top-n" : "sort");
+            if (rel->sort_limit >= 0) {
+                text_add(text, " %" PRId64, rel->sort_limit);
+            }
+            if (rel->sort_offset > 0) {
+                text_add(text, " after %" PRId64, rel->sort_offset);
+            }
+            break;
+        case EXEC_REL_LIMIT:
+            text_add(text, "limit %" PRId64 " offset %" PRId64 "%s", rel->spec->u.limit.count,
+                     rel->spec->u.limit.offset, rel->is_folded ? " (done by the sort)" : "");
+            break;
+        default: text_add(text, "%s", spec_rel_name(rel->spec->kind)); break;
+    }
+}
+
+/* ---- its details
+ * ------------------------------------------------------------------------------------------- */
+
+static void detail_columns(struct text *text, const struct plan_rel *rel)
+{
+    const char *separator = "";
+
+    for (uint32_t c = 0; c < rel->schema.field_count; c++) {
+        if (rel->needed[c]) {
+            text_add(text, "%s%s", separator, rel->schema.fields[c].name);
+            separator = ", ";
+        }
+    }
+    text_add(text, *separator == '\0' ? "none" : "%s", "");
+}
+
+static void detail_exprs(struct text *text, struct expr *const *exprs, uint32_t count,
+                         const struct exec_schema *input, const char *separator)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char one[EXPR_TEXT_BYTES];
+        expr_text(exprs[i], input, one, sizeof one);
+        text_add(text, "%s%s", i == 0 ? "" : separator, one);
+    }
+}
+
+static void detail_join_keys(struct text *text, const struct plan_rel *rel)
+{
+    for (uint32_t k = 0; k < rel->spec->u.join.key_count; k++) {
+        char left[EXPR_TEXT_BYTES], right[EXPR_TEXT_BYTES];
+        expr_text(rel->exprs[k], &rel->inputs[0]->schema, left, sizeof left);
+        expr_text(rel->right_keys[k], &rel->inputs[1]->schema, right, sizeof right);
+        text_add(text, "%s%s %s %s", k == 0 ? "" : ", ", left,
+                 rel->spec->u.join.keys[k].nulls_equal ? "is not distinct from" : "=", right);
+    }
+}
+
+static void detail_measures(struct text *text, const struct plan_rel *rel)
+{
+    for (uint32_t m = 0; m < rel->spec->u.aggregate.measure_count; m++) {
+        const struct group_measure *measure = &rel->measures[m];
+        char argument[EXPR_TEXT_BYTES] = "";
+
+        if (measure->argument != NULL) {
+            expr_text(measure->argument, &rel->inputs[0]->schema, argument, sizeof argument);
+        }
+        text_add(text, "%s%s(%s)", m == 0 ? "" : ", ", group_function_name(measure->function),
+                 argument);
+        if (measure->filter != NULL) {
+            expr_text(measure->filter, &rel->inputs[0]->schema, argument, sizeof argument);
+            text_add(text, " filter (%s)", argument);
+        }
+    }
+}
+
+static void detail_order(struct text *text, const struct plan_rel *rel)
+{
+    static const char *const directions[] = {
+        [EXEC_ASC_NULLS_LAST] = "asc",
+        [EXEC_ASC_NULLS_FIRST] = "asc nulls first",
+        [EXEC_DESC_NULLS_LAST] = "desc nulls last",
+        [EXEC_DESC_NULLS_FIRST] = "desc",
+    };
+
+    for (uint32_t k = 0; k < rel->spec->u.sort.key_count; k++) {
+        char key[EXPR_TEXT_BYTES];
+        expr_text(rel->exprs[k], &rel->schema, key, sizeof key);
+        text_add(text, "%s%s %s", k == 0 ? "" : ", ", key,
+                 directions[rel->spec->u.sort.keys[k].direction]);
+    }
+}
+
+static void detail_join_figures(struct text *text, const struct plan_rel *rel)
+{
+    struct join_figures figures;
+
+    join_figures(rel->join, &figures);
+    text_add(text,
+             "%" PRIu64 " build rows, %" PRIu64 " slots, %" PRIu32 " partitions, %" PRIu64
+             " bytes%s",
+             figures.build_rows, figures.directory_slots, figures.partitions, figures.memory_bytes,
+             figures.unique_keys ? ", keys unique" : "");
+}
+
+static void detail_group_figures(struct text *text, const struct plan_rel *rel)
+{
+    struct group_figures figures;
+
+    group_figures(rel->group, &figures);
+    text_add(text,
+             "%" PRIu64 " groups, %" PRIu64 " hot hits, %" PRIu64 " misses, %" PRIu32
+             " partitions, %" PRIu64 " bytes",
+             figures.groups, figures.hot_hits, figures.hot_misses, figures.partitions,
+             figures.memory_bytes);
+}
+
+/* Names and texts of what there is to say about a relation, one after another. Returns false behind
+ * the last. */
+static bool detail(const struct explainer *explainer, const struct plan_rel *rel, uint32_t number,
+                   const char **name_out, struct text *text)
+{
+    const struct exec_rel *spec = rel->spec;
+    const struct exec_schema *input =
+        rel->input_count == 0 ? &rel->schema : &rel->inputs[0]->schema;
+
+    *name_out = NULL; /* nothing under this number */
+    switch (number) {
+        case 0:
+            if (spec->kind == EXEC_REL_SCAN) {
+                *name_out = "columns";
+                detail_columns(text, rel);
+            } else if (spec->kind == EXEC_REL_PROJECT) {
+                *name_out = "columns";
+                detail_exprs(text, rel->exprs, rel->schema.field_count, input, ", ");
+            } else if (spec->kind == EXEC_REL_JOIN) {
+                *name_out = "on";
+                detail_join_keys(text, rel);
+            } else if (spec->kind == EXEC_REL_AGGREGATE && spec->u.aggregate.key_count != 0) {
+                *name_out = "keys";
+                detail_exprs(text, rel->exprs, spec->u.aggregate.key_count, input, ", ");
+            } else if (spec->kind == EXEC_REL_SORT) {
+                *name_out = "by";
+                detail_order(text, rel);
+            }
+            return true;
+        case 1:
+            if (spec->kind == EXEC_REL_AGGREGATE && spec->u.aggregate.measure_count != 0) {
+                *name_out = "measures";
+                detail_measures(text, rel);
+            } else if (spec->kind == EXEC_REL_JOIN && rel->residual != NULL) {
+                *name_out = "residual";
+                text_add(text, "expression %" PRIu32, spec->u.join.residual);
+            }
+            return true;
+        case 2:
+            if (rel->predicate_count > rel->pushed_count) {
+                *name_out = "filter";
+                detail_exprs(text, rel->predicates, rel->predicate_count - rel->pushed_count,
+                             &rel->schema, " and ");
+            }
+            return true;
+        case 3:
+            if (rel->pushed_count != 0) {
+                *name_out = "filter pushed here";
+                detail_exprs(text, rel->predicates + rel->predicate_count - rel->pushed_count,
+                             rel->pushed_count, &rel->schema, " and ");
+            }
+            return true;
+        case 4:
+            if (explainer->ran != NULL && rel->join != NULL) {
+                *name_out = "table";
+                detail_join_figures(text, rel);
+            } else if (explainer->ran != NULL && rel->group != NULL) {
+                *name_out = "table";
+                detail_group_figures(text, rel);
+            }
+            return true;
+        default: return false;
+    }
+}
+
+/* ---- the tree
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void tree_indent(struct explainer *explainer, uint32_t depth, bool is_head)
+{
+    for (uint32_t d = 1; d <= depth; d++) {
+        const bool last = d == depth;
+        text_add(&explainer->text, "%s",
+                 last && is_head           ? (explainer->continues[d] ? "|- " : "`- ")
+                 : explainer->continues[d] ? "|  "
+                                           : "   ");
+    }
+}
+
+static void tree_rows(struct explainer *explainer, const struct plan_rel *rel)
+{
+    if (rel->rows >= 0) {
+        text_add(&explainer->text, "  rows %s%.0f", rel->rows_exact ? "" : "~", rel->rows);
+        text_add(&explainer->json, ",\"rows_estimate\":%.0f,\"rows_exact\":%s", rel->rows,
+                 rel->rows_exact ? "true" : "false");
+    }
+    if (explainer->ran != NULL) {
+        text_add(&explainer->text, "  actual %" PRIu64, rows_of(rel));
+        text_add(&explainer->json, ",\"rows\":%" PRIu64, rows_of(rel));
+    }
+}
+
+static void tree_details(struct explainer *explainer, const struct plan_rel *rel, uint32_t depth)
+{
+    for (uint32_t number = 0;; number++) {
+        struct text value = {.arena = explainer->text.arena};
+        const char *name;
+
+        if (!detail(explainer, rel, number, &name, &value)) {
+            return;
+        }
+        explainer->text.refused |= value.refused;
+        if (name == NULL || value.bytes == NULL) {
+            continue;
+        }
+        tree_indent(explainer, depth, false);
+        text_add(&explainer->text, "%s  %s: %s\n", rel->input_count == 0 ? " " : "|", name,
+                 value.bytes);
+        text_add(&explainer->json, ",");
+        text_add_json_string(&explainer->json, name);
+        text_add(&explainer->json, ":");
+        text_add_json_string(&explainer->json, value.bytes);
+    }
+}
+
+static void tree(struct explainer *explainer, const struct plan_rel *rel, uint32_t depth)
+{
+    struct text head = {.arena = explainer->text.arena};
+
+    headline(&head, rel);
+    tree_indent(explainer, depth, true);
+    text_add(&explainer->text, "%" PRIu32 " %s", rel->index, head.bytes == NULL ? "" : head.bytes);
+    text_add(&explainer->json, "{\"rel\":%" PRIu32 ",\"kind\":", rel->index);
+    text_add_json_string(&explainer->json, spec_rel_name(rel->spec->kind));
+    text_add(&explainer->json, ",\"title\":");
+    text_add_json_string(&explainer->json, head.bytes == NULL ? "" : head.bytes);
+    if (rel->spec->label != NULL) {
+        text_add(&explainer->text, " '%s'", rel->spec->label);
+        text_add(&explainer->json, ",\"label\":");
+        text_add_json_string(&explainer->json, rel->spec->label);
+    }
+    if (rel->spec->kind == EXEC_REL_JOIN) {
+        text_add(&explainer->json, ",\"build_side\":\"%s\"", rel->builds_left ? "left" : "right");
+    }
+    tree_rows(explainer, rel);
+    text_add(&explainer->text, "\n");
+    explainer->continues[depth + 1] = rel->input_count != 0;
+    tree_details(explainer, rel, depth);
+    text_add(&explainer->json, ",\"inputs\":[");
+    for (uint32_t i = 0; i < rel->input_count; i++) {
+        text_add(&explainer->json, i == 0 ? "" : ",");
+        explainer->continues[depth + 1] = i + 1 < rel->input_count;
+        tree(explainer, rel->inputs[i], depth + 1);
+    }
+    text_add(&explainer->json, "]}");
+}
+
+/* ---- pipes and figures
+ * ------------------------------------------------------------------------------------------ */
+
+static void pipe_steps(struct text *text, const struct pipe *pipe)
+{
+    text_add(text, "%s (%" PRIu32 ")", pipe->source->kind->name, pipe->source->rel);
+    for (uint32_t i = 0; i < pipe->op_count; i++) {
+        text_add(text, " -> %s (%" PRIu32 ")", pipe->ops[i]->kind->name, pipe->ops[i]->rel);
+    }
+    if (pipe->sink != NULL) {
+        text_add(text, " -> %s (%" PRIu32 ")", pipe->sink->kind->name, pipe->sink->rel);
+    }
+}
+
+static void pipes(struct explainer *explainer)
+{
+    const struct plan *plan = explainer->plan;
+
+    text_add(&explainer->text, "pipes\n");
+    text_add(&explainer->json, ",\"pipes\":[");
+    for (uint32_t p = 0; p < plan->pipe_count; p++) {
+        const struct pipe *pipe = plan->pipes[p];
+        struct text steps = {.arena = explainer->text.arena};
+
+        pipe_steps(&steps, pipe);
+        text_add(&explainer->text, "  %" PRIu32 " %s", pipe->number,
+                 steps.bytes == NULL ? "" : steps.bytes);
+        text_add(&explainer->json, "%s{\"pipe\":%" PRIu32 ",\"steps\":", p == 0 ? "" : ",",
+                 pipe->number);
+        text_add_json_string(&explainer->json, steps.bytes == NULL ? "" : steps.bytes);
+        if (explainer->ran != NULL) {
+            const uint64_t busy_ns = atomic_load_explicit(&pipe->busy_ns, memory_order_relaxed);
+            const uint64_t morsels = atomic_load_explicit(&pipe->morsels, memory_order_relaxed);
+            const uint64_t rows =
+                atomic_load_explicit(&pipe->source->rows_out, memory_order_relaxed);
+            text_add(&explainer->text, "  rows %" PRIu64 "  morsels %" PRIu64 "  busy %.3f ms",
+                     rows, morsels, (double)busy_ns / 1e6);
+            text_add(&explainer->json,
+                     ",\"rows\":%" PRIu64 ",\"morsels\":%" PRIu64 ",\"busy_ns\":%" PRIu64, rows,
+                     morsels, busy_ns);
+        }
+        text_add(&explainer->text, "\n");
+        text_add(&explainer->json, "}");
+    }
+    text_add(&explainer->json, "]");
+}
+
+static void workers(struct explainer *explainer)
+{
+    const struct job_context *job = explainer->plan->job;
+    const struct sched_job *ran = explainer->ran;
+    const uint64_t steals = atomic_load_explicit(&ran->steals, memory_order_relaxed);
+    const uint64_t peak = atomic_load_explicit(&job->budget.peak_bytes, memory_order_relaxed);
+
+    text_add(&explainer->text,
+             "elapsed %.3f ms  steals %" PRIu64 "  memory peak %" PRIu64 " bytes\nworkers\n",
+             (double)explainer->elapsed_ns / 1e6, steals, peak);
+    text_add(&explainer->json,
+             ",\"elapsed_ns\":%" PRIu64 ",\"steals\":%" PRIu64 ",\"memory_peak_bytes\":%" PRIu64
+             ",\"workers\":[",
+             explainer->elapsed_ns, steals, peak);
+    for (uint32_t w = 0; w < job->worker_count; w++) {
+        const struct job_worker *worker = &job->workers[w];
+        text_add(&explainer->text,
+                 "  %" PRIu32 " node %u  morsels local %" PRIu64 " remote %" PRIu64
+                 "  rows local %" PRIu64 " remote %" PRIu64 "  busy %.3f ms\n",
+                 w, job->worker_node[w], worker->morsels_local, worker->morsels_remote,
+                 worker->rows_local, worker->rows_remote, (double)worker->busy_ns / 1e6);
+        text_add(&explainer->json,
+                 "%s{\"worker\":%" PRIu32 ",\"node\":%u,\"morsels_local\":%" PRIu64
+                 ",\"morsels_remote\":%" PRIu64 ",\"rows_local\":%" PRIu64
+                 ",\"rows_remote\":%" PRIu64 ",\"busy_ns\":%" PRIu64 "}",
+                 w == 0 ? "" : ",", w, job->worker_node[w], worker->morsels_local,
+                 worker->morsels_remote, worker->rows_local, worker->rows_remote, worker->busy_ns);
+    }
+    text_add(&explainer->json, "]");
+}
+
+enum exec_code plan_explain(const struct plan *plan, const struct sched_job *ran,
+                            uint64_t elapsed_ns, char **text_out, char **json_out,
+                            struct exec_error *err)
+{
+    struct nu_arena *arena = &plan->job->plan;
+    struct explainer *explainer = nu_arena_calloc(arena, sizeof *explainer, 16);
+
+    if (explainer == NULL) {
+        return job_memory_error(err, arena->refused, "explaining the plan");
+    }
+    explainer->plan = plan;
+    explainer->ran = ran;
+    explainer->elapsed_ns = elapsed_ns;
+    explainer->text.arena = explainer->json.arena = arena;
+    text_add(&explainer->json, "{\"plan\":");
+    tree(explainer, plan->root, 0);
+    pipes(explainer);
+    if (ran != NULL) {
+        workers(explainer);
+    }
+    text_add(&explainer->json, "}\n");
+    if (explainer->text.refused || explainer->json.refused) {
+        return job_memory_error(err, arena->refused, "explaining the plan");
+    }
+    *text_out = explainer->text.bytes;
+    *json_out = explainer->json.bytes;
+    return EXEC_OK;
+}
