@@ -27,22 +27,22 @@ struct job_worker {
 struct job_context {
     struct nu_page_pool *pages;
     struct nu_budget budget; /* the job's; parent: the engine's jobs budget */
-    struct nu_arena
-        plan; /* plan-time objects; used by the planning worker, then by sources' start() */
+    struct nu_arena plan;    /* used by the planning worker, then inside sources' start() */
     struct io *io;
     struct catalogue *catalogue;
     const char *data_root; /* NULL: any path */
     uint32_t worker_count, node_count;
     const uint16_t *worker_node;
     struct job_worker *workers;
-    uint32_t hash_bits_kept; /* 64; tests cut the hash down to force collisions */
-    struct sched_job
-        *sched_job;      /* stopped by the first failure; NULL in tests without a scheduler */
-    void *job;           /* exec/job.c's */
-    _Atomic bool failed; /* also set by cancel */
-    pthread_mutex_t start_lock; /* held over every source's start, which may use the plan arena */
-    pthread_mutex_t error_lock; /* guards error until the job has ended */
-    struct exec_error error;    /* the first failure */
+    uint32_t hash_bits_kept;     /* 64; tests cut the hash down to force collisions */
+    struct sched_job *sched_job; /* stopped by the first failure; NULL: tests without a scheduler */
+    void *job;                   /* exec/job.c's */
+    bool only_explains;          /* pipes end without running; set before they are launched */
+    _Atomic bool failed;         /* also set by cancel */
+    pthread_mutex_t start_lock;  /* held over every source's start, which may use the plan arena */
+    pthread_mutex_t error_lock;  /* guards the two below until the job has ended */
+    struct exec_error error;     /* the first failure */
+    bool is_over;                /* failures come too late */
 };
 
 /* The workers' arenas on their nodes, the plan arena on node 0, all charged to job->budget, a child
