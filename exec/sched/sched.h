@@ -13,14 +13,15 @@
 
 struct sched; /* workers, deques, inject queues, slots: one an engine */
 
-/* ---- what a pipeline is ------------------------------------------------------------------------ */
+/* ---- what a pipeline is ------------------------------------------------------------------------
+ */
 
 struct sched_pipeline;
 
-/* Units [begin, end) of a pipeline's input still to do; what deques hold and thieves take. Units are
- * whatever the source counts: rows of a table, bytes of a file, partitions. Five words, copied by
- * value. `cursor` is NULL or the source's suspended state, which belongs to the unit `begin` alone: a
- * range with a cursor is split only behind its first `unsplit` units. */
+/* Units [begin, end) of a pipeline's input still to do; what deques hold and thieves take. Units
+ * are whatever the source counts: rows of a table, bytes of a file, partitions. Five words, copied
+ * by value. `cursor` is NULL or the source's suspended state, which belongs to the unit `begin`
+ * alone: a range with a cursor is split only behind its first `unsplit` units. */
 struct sched_range {
     uint64_t begin, end;
     struct sched_pipeline *pipeline;
@@ -31,9 +32,10 @@ struct sched_range {
 };
 
 enum sched_outcome {
-    SCHED_RAN,     /* progress, or nothing left: begin advanced over what is finished; the rest goes on */
+    SCHED_RAN, /* progress, or nothing left: begin advanced over what is finished; the rest goes on
+                */
     SCHED_BLOCKED, /* the rest cannot go on now: park() will be asked to keep it */
-    SCHED_STOP,    /* nobody needs the rest of this pipeline (limit reached) or the job has failed */
+    SCHED_STOP, /* nobody needs the rest of this pipeline (limit reached) or the job has failed */
 };
 
 struct sched_pipeline_ops {
@@ -45,8 +47,9 @@ struct sched_pipeline_ops {
                               struct sched_range *range, uint64_t unit_target);
 
     /* After SCHED_BLOCKED: keep *range (copied) until it can go on, then give it to sched_requeue
-     * (from any thread, also before park has returned). Returns false when it can go on already: the
-     * dispatcher requeues it itself. Decided under the pipeline's own lock, so no wake-up is lost. */
+     * (from any thread, also before park has returned). Returns false when it can go on already:
+     * the dispatcher requeues it itself. Decided under the pipeline's own lock, so no wake-up is
+     * lost. */
     bool (*park)(struct sched_pipeline *pipeline, uint32_t worker, const struct sched_range *range);
 
     /* The job was cancelled or the pipeline stopped: requeue everything parked here, now. Ranges
@@ -63,16 +66,18 @@ struct sched_pipeline_ops {
 
 struct sched_job;
 
-/* Embedded at the start of the owner's pipeline; the owner fills the first block and zeroes the rest. */
+/* Embedded at the start of the owner's pipeline; the owner fills the first block and zeroes the
+ * rest. */
 struct sched_pipeline {
     const struct sched_pipeline_ops *ops;
     struct sched_job *job;
-    uint32_t unit_hint;     /* units of a first morsel; 0: 16384. Later ones adapt to about 1 ms */
-    uint32_t unit_align;    /* morsel ends and splits fall on multiples of this; 0: 1 */
-    uint32_t unit_fixed;    /* > 0: no adaptation, this many units a morsel (settings: morsel_rows) */
+    uint32_t unit_hint;  /* units of a first morsel; 0: 16384. Later ones adapt to about 1 ms */
+    uint32_t unit_align; /* morsel ends and splits fall on multiples of this; 0: 1 */
+    uint32_t unit_fixed; /* > 0: no adaptation, this many units a morsel (settings: morsel_rows) */
 
-    _Alignas(128) _Atomic uint64_t units_left; /* sched's: pending units plus 1 while open */
+    _Alignas(128) _Atomic uint64_t units_left; /* sched's: pending units plus 1 for each guard */
     _Atomic bool stopped;
+    _Atomic bool congested; /* its last morsel was blocked: ranges are not split further */
     _Atomic uint32_t units_per_ms;
     struct sched_pipeline *next_active;
 };
@@ -80,25 +85,29 @@ struct sched_pipeline {
 /* Embedded in the owner's job. */
 struct sched_job {
     void *owner;
-    int32_t priority;      /* -10..10 */
-    uint32_t workers_max;  /* 0: all */
+    int32_t priority;     /* -10..10 */
+    uint32_t workers_max; /* 0: all */
     enum exec_policy policy;
 
     /* sched's */
     struct sched *sched;
     _Atomic bool cancelled;
-    _Atomic int32_t slot; /* -1: no runnable range, holds no slot */
     _Atomic uint64_t morsels, morsels_remote, steals, busy_ns;
-    void *internal[8];
+    _Atomic uint64_t ticket;        /* of the slot it holds or held last; 0: none yet */
+    _Atomic uint32_t active_lock;   /* over `active` and the next_active of its pipelines */
+    struct sched_pipeline *active;  /* started and not finished */
+    struct sched_job *next_waiting; /* for a slot; under the slots' lock, as is all below */
+    uint32_t pending_head, pending_tail, pending_count; /* ranges of a waiting job */
 };
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------- */
 
 struct sched_config {
     const struct nu_topology *topology; /* borrowed, outlives sched */
-    uint32_t workers;                   /* > 0; worker w runs on CPU w % cpu_count, nodes filled evenly */
-    enum exec_policy policy;            /* never DEFAULT */
-    uint64_t seed;                      /* of victim choice; 0: from the clock */
+    uint32_t workers;        /* > 0; worker w runs on CPU w % cpu_count, nodes filled evenly */
+    enum exec_policy policy; /* never DEFAULT */
+    uint64_t seed;           /* of victim choice; 0: from the clock */
 };
 
 /* Starts and pins the workers. Returns 0 or a negative errno. */
@@ -112,19 +121,21 @@ int sched_worker_os_cpu(const struct sched *sched, uint32_t worker);
 /* UINT32_MAX on any other thread. */
 uint32_t sched_current_worker(const struct sched *sched);
 
-/* ---- jobs and pipelines -------------------------------------------------------------------------- */
+/* ---- jobs and pipelines
+ * -------------------------------------------------------------------------- */
 
 /* Any number of jobs; one that has runnable ranges takes one of 128 slots (first come, first served
  * when all are taken), one whose ranges are all parked gives its slot back. */
 void sched_job_init(struct sched *sched, struct sched_job *job);
 
-/* Start a pipeline: `ranges` (copied; pipeline, node, serial, begin < end filled in) go to the inject
- * queues of their nodes. range_count may be 0: finish() then runs on a worker all the same. Any
- * thread. The job must not have finished all its pipelines unless the caller keeps one open. */
+/* Start a pipeline: `ranges` (copied; pipeline, node, serial, begin < end filled in) go to the
+ * inject queues of their nodes. range_count may be 0: finish() then runs on a worker all the same.
+ * Any thread. The job must not have finished all its pipelines unless the caller keeps one open. */
 void sched_pipeline_start(struct sched_pipeline *pipeline, const struct sched_range *ranges,
                           uint32_t range_count);
 
-/* For pipelines fed from outside: like start, but stays open: more ranges may be added until close. */
+/* For pipelines fed from outside: like start, but stays open: more ranges may be added until close.
+ */
 void sched_pipeline_open(struct sched_pipeline *pipeline);
 void sched_pipeline_add(struct sched_pipeline *pipeline, const struct sched_range *range);
 void sched_pipeline_close(struct sched_pipeline *pipeline);
@@ -136,7 +147,7 @@ void sched_requeue(const struct sched_range *range);
 void sched_pipeline_stop(struct sched_pipeline *pipeline);
 
 /* Drop what is left of every active pipeline of the job. Idempotent, any thread; run() may poll
- * sched_job_stopping inside long loops (every 4,096 expanded rows, every 16 k merged). */
+ * sched_stopping inside long loops (every 4,096 expanded rows, every 16 k merged). */
 void sched_job_cancel(struct sched_job *job);
 
 static inline bool sched_stopping(const struct sched_pipeline *pipeline)
@@ -145,7 +156,8 @@ static inline bool sched_stopping(const struct sched_pipeline *pipeline)
            atomic_load_explicit(&pipeline->job->cancelled, memory_order_relaxed);
 }
 
-/* ---- figures --------------------------------------------------------------------------------------- */
+/* ---- figures
+ * --------------------------------------------------------------------------------------- */
 
 struct exec_worker_counters;
 void sched_worker_counters(const struct sched *sched, uint32_t worker,

@@ -1,0 +1,275 @@
+#include "sched/dispatcher.h"
+
+#include "sched/atomics.h"
+#include "sched/rt.h"
+
+#include <assert.h>
+
+/* Queues are looked at this often even while the own deque has work. */
+static const uint64_t DISPATCHER_LOOK_NS = 200000;
+enum { DISPATCHER_TRIES_MAX = 4 }; /* a chosen job's queue may be emptied before we come to it */
+
+/* ---- queues --------------------------------------------------------------------------------- */
+
+static enum exec_policy dispatcher_policy(const struct worker *worker, int32_t slot)
+{
+    return at_load_relaxed(&worker->sched->slots.slots[slot].policy);
+}
+
+uint32_t dispatcher_lane(const struct worker *worker, enum exec_policy policy)
+{
+    switch (policy) {
+        case EXEC_POLICY_SHARED: return 0;
+        case EXEC_POLICY_STATIC: return worker->index;
+        default: return worker->node;
+    }
+}
+
+uint32_t dispatcher_home_lane(const struct sched *sched, enum exec_policy policy,
+                              const struct sched_range *range)
+{
+    assert(range->node < sched->node_count);
+    switch (policy) {
+        case EXEC_POLICY_SHARED: return 0;
+        case EXEC_POLICY_STATIC: {
+            /* The same part of the input comes back to the same worker, within the job's cap. */
+            const uint32_t cap = range->pipeline->job->workers_max;
+            const uint32_t lanes = cap > 0 && cap < sched->worker_count ? cap : sched->worker_count;
+            const uint64_t mixed =
+                (range->begin ^ (uintptr_t)range->pipeline) * 0x9e3779b97f4a7c15ULL;
+            return (uint32_t)((mixed >> 32) % lanes);
+        }
+        default: return range->node;
+    }
+}
+
+static void dispatcher_signal_lane(struct worker *worker, enum exec_policy policy, uint32_t lane,
+                                   uint32_t node)
+{
+    if (policy == EXEC_POLICY_STATIC) {
+        park_signal_worker(worker->sched, lane);
+    } else {
+        park_signal(worker->sched, node, true);
+    }
+}
+
+/* ---- putting back --------------------------------------------------------------------------- */
+
+static void dispatcher_push_home(struct worker *worker, const struct sched_range *range,
+                                 enum inject_end end)
+{
+    const uint32_t slot = (uint32_t)at_load_relaxed(&worker->slot);
+    const enum exec_policy policy = dispatcher_policy(worker, (int32_t)slot);
+    const uint32_t lane = policy == EXEC_POLICY_STATIC
+                              ? worker->index
+                              : dispatcher_home_lane(worker->sched, policy, range);
+    const uint32_t node = range->node; /* the range may be run by another from here on */
+    slots_push_seated(&worker->sched->slots, slot, lane, range, end);
+    dispatcher_signal_lane(worker, policy, lane, node);
+}
+
+void dispatcher_return(struct worker *worker, const struct sched_range *range)
+{
+    dispatcher_push_home(worker, range, INJECT_BACK);
+}
+
+void dispatcher_keep(struct worker *worker, const struct sched_range *range,
+                     enum dispatcher_source source)
+{
+    const int32_t slot = at_load_relaxed(&worker->slot);
+    if (dispatcher_policy(worker, slot) == EXEC_POLICY_SHARED) {
+        dispatcher_push_home(worker, range, INJECT_FRONT);
+        return;
+    }
+    if (source == DISPATCHER_ROTATE) {
+        dispatcher_push_home(worker, range, INJECT_BACK);
+        return;
+    }
+    const bool was_empty = deque_count(&worker->deque) == 0;
+    if (!deque_push(&worker->deque, range)) {
+        WORKER_COUNT(worker, overflows, 1);
+        dispatcher_push_home(worker, range, INJECT_BACK);
+        return;
+    }
+    /* Behind another entry it is not the next to be stolen; whoever takes that one wakes more. */
+    if (was_empty) {
+        park_signal(worker->sched, worker->node, false);
+    }
+}
+
+void dispatcher_share(struct worker *worker, const struct sched_range *range)
+{
+    struct slots *slots = &worker->sched->slots;
+    const int32_t slot = at_load_relaxed(&worker->slot);
+    const enum exec_policy policy = dispatcher_policy(worker, slot);
+    const bool stealable = policy == EXEC_POLICY_NUMA || policy == EXEC_POLICY_STEAL;
+
+    /* With several jobs in the running the others' workers choose by pass, and see queues, not
+     * deques: offer the half there. */
+    if (stealable && slots_contended(slots) &&
+        inject_count(slots->inject, (uint32_t)slot, range->node) == 0) {
+        dispatcher_push_home(worker, range, INJECT_BACK);
+        return;
+    }
+    if (!deque_push(&worker->deque, range)) {
+        WORKER_COUNT(worker, overflows, 1);
+        dispatcher_push_home(worker, range, INJECT_BACK);
+        return;
+    }
+    if (stealable) {
+        park_signal(worker->sched, worker->node, true);
+    }
+}
+
+void dispatcher_vacate(struct worker *worker, uint32_t slot)
+{
+    if (slots_leave(&worker->sched->slots, slot) != SLOTS_LEFT) {
+        park_signal(worker->sched, worker->node, true);
+    }
+}
+
+void dispatcher_leave(struct worker *worker)
+{
+    const int32_t slot = at_load_relaxed(&worker->slot);
+    struct sched_range range;
+    if (slot < 0) {
+        return;
+    }
+    while (deque_pop(&worker->deque, &range)) {
+        dispatcher_push_home(worker, &range, INJECT_BACK);
+    }
+    at_store(&worker->slot, -1);
+    dispatcher_vacate(worker, (uint32_t)slot);
+}
+
+/* ---- which job ------------------------------------------------------------------------------ */
+
+void dispatcher_account(struct worker *worker, uint64_t run_ns)
+{
+    struct slots *slots = &worker->sched->slots;
+    const uint32_t slot = (uint32_t)at_load_relaxed(&worker->slot);
+    at_add_relaxed(&slots->slots[slot].consumed_ns, run_ns);
+    worker->pass[slot] += (double)run_ns / slots_weight(slots, slot);
+}
+
+/* A job that is new here, or had no work here for a while, starts where the others are now. */
+static double dispatcher_pass(struct worker *worker, uint32_t slot)
+{
+    const uint64_t ticket = at_load_relaxed(&worker->sched->slots.slots[slot].ticket);
+    if (worker->pass_ticket[slot] != ticket || worker->pass[slot] < worker->pass_now) {
+        worker->pass_ticket[slot] = ticket;
+        worker->pass[slot] = worker->pass_now;
+    }
+    return worker->pass[slot];
+}
+
+/* The occupied slot with the smallest pass that has work for this worker without stealing; -1:
+ * none. */
+static int32_t dispatcher_choose(struct worker *worker)
+{
+    struct slots *slots = &worker->sched->slots;
+    const int32_t own = at_load_relaxed(&worker->slot);
+    const bool own_work = own >= 0 && deque_count(&worker->deque) > 0;
+    int32_t best = -1;
+    double best_pass = 0;
+
+    SLOTS_EACH_OCCUPIED(slots, slot)
+    {
+        const bool is_own = (int32_t)slot == own;
+        if (!(is_own && own_work)) {
+            const uint32_t lane = dispatcher_lane(worker, dispatcher_policy(worker, (int32_t)slot));
+            if (inject_count(slots->inject, slot, lane) == 0 ||
+                (!is_own && !slots_has_seat(slots, slot))) {
+                continue;
+            }
+        }
+        const double pass = dispatcher_pass(worker, slot);
+        if (best < 0 || pass < best_pass || (is_own && pass <= best_pass)) {
+            best = (int32_t)slot;
+            best_pass = pass;
+        }
+    }
+    if (best >= 0) {
+        worker->pass_now = best_pass;
+    }
+    return best;
+}
+
+/* ---- which range ---------------------------------------------------------------------------- */
+
+static bool dispatcher_pop_queue(struct worker *worker, uint32_t slot, uint32_t lane,
+                                 struct sched_range *range_out)
+{
+    if (!slots_pop_seated(&worker->sched->slots, slot, lane, range_out)) {
+        return false;
+    }
+    WORKER_COUNT(worker, injects_taken, 1);
+    return true;
+}
+
+/* A range of the job in whose slot the worker sits: from its deque, every other time from the queue
+ * when another pipeline waits there. */
+static enum dispatcher_source dispatcher_take(struct worker *worker, struct sched_range *range_out)
+{
+    struct inject *inject = &worker->sched->inject;
+    const uint32_t slot = (uint32_t)at_load_relaxed(&worker->slot);
+    const uint32_t lane = dispatcher_lane(worker, dispatcher_policy(worker, (int32_t)slot));
+
+    if (!deque_pop(&worker->deque, range_out)) {
+        worker->rotated = false;
+        return dispatcher_pop_queue(worker, slot, lane, range_out) ? DISPATCHER_KEEP
+                                                                   : DISPATCHER_NOTHING;
+    }
+    const struct sched_pipeline *waiting = inject_front(inject, slot, lane);
+    if (worker->rotated || waiting == NULL || waiting == range_out->pipeline) {
+        worker->rotated = false;
+        return DISPATCHER_KEEP;
+    }
+    struct sched_range other;
+    if (!dispatcher_pop_queue(worker, slot, lane, &other)) {
+        return DISPATCHER_KEEP;
+    }
+    dispatcher_keep(worker, range_out, DISPATCHER_KEEP);
+    *range_out = other;
+    worker->rotated = true;
+    return DISPATCHER_ROTATE;
+}
+
+enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range *range_out)
+{
+    if (at_load_relaxed(&worker->slot) >= 0 &&
+        worker->now_ns - worker->looked_ns < DISPATCHER_LOOK_NS &&
+        deque_pop(&worker->deque, range_out)) {
+        return DISPATCHER_KEEP;
+    }
+    worker->looked_ns = worker->now_ns;
+    for (uint32_t i = 0; i < DISPATCHER_TRIES_MAX; i++) {
+        const int32_t slot = dispatcher_choose(worker);
+        if (slot < 0) {
+            break;
+        }
+        if (slot != at_load_relaxed(&worker->slot)) {
+            dispatcher_leave(worker);
+            if (!slots_sit(&worker->sched->slots, (uint32_t)slot)) {
+                continue;
+            }
+            at_store(&worker->slot, slot);
+        }
+        const enum dispatcher_source source = dispatcher_take(worker, range_out);
+        if (source != DISPATCHER_NOTHING) {
+            return source;
+        }
+    }
+    dispatcher_leave(worker);
+    if (worker->idle_since_ns == 0) {
+        worker->idle_since_ns = worker->now_ns;
+    }
+    if (!worker->searching) {
+        park_search_begin(worker, false);
+    }
+    if (worker->searching &&
+        steal_range(worker, worker->now_ns - worker->idle_since_ns, range_out)) {
+        return DISPATCHER_KEEP;
+    }
+    return DISPATCHER_NOTHING;
+}

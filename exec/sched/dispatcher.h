@@ -1,0 +1,40 @@
+#ifndef EXEC_SCHED_DISPATCHER_H
+#define EXEC_SCHED_DISPATCHER_H
+
+#include "sched/worker.h"
+
+/* Where a range came from decides where its rest goes. */
+enum dispatcher_source {
+    DISPATCHER_NOTHING,
+    DISPATCHER_KEEP,   /* the rest stays with this worker: its deque */
+    DISPATCHER_ROTATE, /* the rest goes back to its queue: somebody else's turn comes */
+};
+
+/* What next: the job with the smallest pass that has work here; of it, the own deque, then the own
+ * queue; if there is no such job, what is for taking elsewhere. On success the worker has a seat in
+ * the range's slot, on NOTHING it has none. */
+enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range *range_out);
+
+/* The worker's queue under a policy, and the home queue of a range. */
+uint32_t dispatcher_lane(const struct worker *worker, enum exec_policy policy);
+uint32_t dispatcher_home_lane(const struct sched *sched, enum exec_policy policy,
+                              const struct sched_range *range);
+
+/* Put what is left of a range where it can be taken: the own deque, or the home queue when that is
+ * full, rotates, or the policy has no deques. */
+void dispatcher_keep(struct worker *worker, const struct sched_range *range,
+                     enum dispatcher_source source);
+/* Put the far half of a range where others take it first. */
+void dispatcher_share(struct worker *worker, const struct sched_range *range);
+/* Put a range into its home queue. The worker has the seat of its slot. */
+void dispatcher_return(struct worker *worker, const struct sched_range *range);
+
+/* Get up from a seat and wake whoever may sit down now. */
+void dispatcher_vacate(struct worker *worker, uint32_t slot);
+/* Give up the seat; ranges still in the deque go home first. */
+void dispatcher_leave(struct worker *worker);
+
+/* The job of the worker's slot has had run_ns of its time. */
+void dispatcher_account(struct worker *worker, uint64_t run_ns);
+
+#endif

@@ -1,0 +1,215 @@
+#include "sched/pipeline.h"
+
+#include "sched/atomics.h"
+#include "sched/dispatcher.h"
+#include "sched/spin.h"
+
+#include <assert.h>
+
+/* ---- the list of a job's active pipelines -----------------------------------------------------
+ */
+
+static void active_add(struct sched_pipeline *pipeline)
+{
+    struct sched_job *job = pipeline->job;
+    spin_lock(&job->active_lock);
+    pipeline->next_active = job->active;
+    job->active = pipeline;
+    spin_unlock(&job->active_lock);
+}
+
+static void active_remove(struct sched_pipeline *pipeline)
+{
+    struct sched_job *job = pipeline->job;
+    spin_lock(&job->active_lock);
+    struct sched_pipeline **link = &job->active;
+    while (*link != pipeline) {
+        assert(*link != NULL);
+        link = &(*link)->next_active;
+    }
+    *link = pipeline->next_active;
+    spin_unlock(&job->active_lock);
+}
+
+/* ---- the account ---------------------------------------------------------------------------- */
+
+void pipeline_finish(struct worker *worker, struct sched_pipeline *pipeline)
+{
+    active_remove(pipeline);
+    pipeline->ops->finish(pipeline, worker->index);
+}
+
+void pipeline_settle(struct worker *worker, struct sched_pipeline *pipeline, uint64_t units)
+{
+    /* Every worker's part happens before finish(): the account is one chain of exchanges. */
+    if (at_sub(&pipeline->units_left, units) == units) {
+        pipeline_finish(worker, pipeline);
+    }
+}
+
+/* False when the pipeline has run out of units: its finish() is under way or over. */
+static bool pipeline_guard(struct sched_pipeline *pipeline)
+{
+    uint64_t units = at_load(&pipeline->units_left);
+    while (units != 0) {
+        if (at_cas(&pipeline->units_left, &units, units + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* From any thread: a finish() that falls due is left to a worker. */
+static void pipeline_unguard(struct sched_pipeline *pipeline)
+{
+    if (at_sub(&pipeline->units_left, 1) != 1) {
+        return;
+    }
+    struct sched *sched = pipeline->job->sched;
+    struct worker *self = worker_self(sched);
+    const struct sched_range finish = {.pipeline = pipeline,
+                                       .node = (uint16_t)(self != NULL ? self->node : 0)};
+    pipeline_queue(
+        sched, dispatcher_home_lane(sched, slots_policy_of(&sched->slots, pipeline->job), &finish),
+        &finish);
+}
+
+/* ---- queueing ------------------------------------------------------------------------------- */
+
+void pipeline_queue(struct sched *sched, uint32_t lane, const struct sched_range *range)
+{
+    struct sched_job *job = range->pipeline->job;
+    const enum exec_policy policy = slots_policy_of(&sched->slots, job);
+    const uint32_t node = range->node;
+
+    if (policy == EXEC_POLICY_STEAL) {
+        at_store_relaxed(&sched->blind, true);
+    }
+    if (!slots_push(&sched->slots, job, lane, range)) {
+        return; /* waits for a slot; whoever frees one wakes somebody */
+    }
+    if (policy == EXEC_POLICY_STATIC) {
+        park_signal_worker(sched, lane);
+    } else {
+        park_signal(sched, node, true);
+    }
+}
+
+/* Policy static: as many equal parts as the job may have workers, one for each. */
+static void pipeline_queue_split(struct sched *sched, const struct sched_range *range)
+{
+    const struct sched_pipeline *pipeline = range->pipeline;
+    const uint64_t align = pipeline->unit_align > 0 ? pipeline->unit_align : 1;
+    const uint32_t cap = pipeline->job->workers_max;
+    const uint32_t parts = cap > 0 && cap < sched->worker_count ? cap : sched->worker_count;
+    const uint64_t units = range->end - range->begin;
+    const uint64_t part_units = (units / parts + align) / align * align;
+    struct sched_range part = *range;
+
+    for (uint32_t lane = 0; lane < parts && part.begin < range->end; lane++) {
+        const uint64_t end = (part.begin + part_units) / align * align;
+        part.end = lane + 1 == parts || end > range->end ? range->end : end;
+        if (part.end > part.begin) {
+            pipeline_queue(sched, lane, &part);
+        }
+        part.begin = part.end;
+    }
+}
+
+/* ---- the door ------------------------------------------------------------------------------- */
+
+void sched_job_init(struct sched *sched, struct sched_job *job)
+{
+    job->sched = sched;
+    atomic_init(&job->cancelled, false);
+    atomic_init(&job->morsels, 0);
+    atomic_init(&job->morsels_remote, 0);
+    atomic_init(&job->steals, 0);
+    atomic_init(&job->busy_ns, 0);
+    atomic_init(&job->ticket, 0);
+    atomic_init(&job->active_lock, 0);
+    job->active = NULL;
+    job->next_waiting = NULL;
+    job->pending_head = job->pending_tail = job->pending_count = 0;
+}
+
+void sched_pipeline_open(struct sched_pipeline *pipeline)
+{
+    assert(pipeline->ops != NULL && pipeline->job != NULL && pipeline->job->sched != NULL);
+    at_store(&pipeline->units_left, 1); /* the guard of being open */
+    active_add(pipeline);
+}
+
+void sched_pipeline_add(struct sched_pipeline *pipeline, const struct sched_range *range)
+{
+    struct sched *sched = pipeline->job->sched;
+    const enum exec_policy policy = slots_policy_of(&sched->slots, pipeline->job);
+
+    assert(range->begin < range->end && range->pipeline == pipeline);
+    at_add(&pipeline->units_left, range->end - range->begin);
+    if (policy == EXEC_POLICY_STATIC && range->serial == 0 && range->cursor == NULL) {
+        pipeline_queue_split(sched, range);
+        return;
+    }
+    pipeline_queue(sched, dispatcher_home_lane(sched, policy, range), range);
+}
+
+void sched_pipeline_close(struct sched_pipeline *pipeline)
+{
+    pipeline_unguard(pipeline);
+}
+
+void sched_pipeline_start(struct sched_pipeline *pipeline, const struct sched_range *ranges,
+                          uint32_t range_count)
+{
+    sched_pipeline_open(pipeline);
+    for (uint32_t i = 0; i < range_count; i++) {
+        sched_pipeline_add(pipeline, &ranges[i]);
+    }
+    sched_pipeline_close(pipeline);
+}
+
+void sched_requeue(const struct sched_range *range)
+{
+    struct sched_job *job = range->pipeline->job;
+    struct sched *sched = job->sched;
+    assert(range->begin < range->end);
+    pipeline_queue(sched, dispatcher_home_lane(sched, slots_policy_of(&sched->slots, job), range),
+                   range);
+}
+
+void sched_pipeline_stop(struct sched_pipeline *pipeline)
+{
+    if (at_exchange(&pipeline->stopped, true) || !pipeline_guard(pipeline)) {
+        return;
+    }
+    if (pipeline->ops->unpark_all != NULL) {
+        pipeline->ops->unpark_all(pipeline);
+    }
+    pipeline_unguard(pipeline);
+}
+
+/* An active pipeline that nobody has stopped yet, now stopped and guarded; NULL: none. */
+static struct sched_pipeline *cancel_next(struct sched_job *job)
+{
+    spin_lock(&job->active_lock);
+    struct sched_pipeline *pipeline = job->active;
+    while (pipeline != NULL &&
+           (at_exchange(&pipeline->stopped, true) || !pipeline_guard(pipeline))) {
+        pipeline = pipeline->next_active;
+    }
+    spin_unlock(&job->active_lock);
+    return pipeline;
+}
+
+void sched_job_cancel(struct sched_job *job)
+{
+    at_store(&job->cancelled, true);
+    for (struct sched_pipeline *pipeline = cancel_next(job); pipeline != NULL;
+         pipeline = cancel_next(job)) {
+        if (pipeline->ops->unpark_all != NULL) {
+            pipeline->ops->unpark_all(pipeline);
+        }
+        pipeline_unguard(pipeline);
+    }
+}

@@ -1,0 +1,69 @@
+#ifndef EXEC_SCHED_WORKER_H
+#define EXEC_SCHED_WORKER_H
+
+#include "exec/exec.h"
+#include "sched/deque.h"
+#include "sched/inject.h"
+#include "sched/park.h"
+#include "sched/slots.h"
+#include "sched/steal.h"
+
+/* One pinned thread and all it owns. Others touch only the deque, `slot`, `morsel_units`, its park
+ * seat and, for figures, the counters and `run_since_ns`. */
+struct worker {
+    struct sched *sched;
+    uint32_t index, node, cpu;
+    struct nu_thread thread;
+    struct steal_list prices;
+    struct deque deque; /* ranges of one slot only: that of `slot` */
+    struct park_seat park;
+    _Alignas(128) _Atomic int32_t slot; /* in which it has a seat; -1: none */
+    _Atomic uint64_t morsel_units; /* of its last morsel: a victim's ranges are measured by it */
+    _Atomic uint64_t run_since_ns; /* start of the run() under way; 0: none */
+    struct worker_figures {
+#define WORKER_COUNTER(name, help) _Atomic uint64_t name;
+#include "exec/worker_counters.def"
+    } figures;
+
+    /* Its own alone. */
+    _Alignas(128) uint64_t now_ns; /* the clock when last read */
+    uint64_t looked_ns;            /* when the queues were last looked at */
+    uint64_t idle_since_ns;        /* 0: not idle */
+    uint64_t search_since_ns;
+    uint32_t search_pauses;
+    bool searching;
+    bool rotated; /* the last range was another pipeline's turn */
+    uint64_t random;
+    double pass[SLOTS_MAX]; /* stride scheduling: weighted time given to the slot's job */
+    uint64_t pass_ticket[SLOTS_MAX];
+    double pass_now; /* of the job chosen last: where new ones start */
+};
+
+/* Owner only. */
+#define WORKER_COUNT(worker, name, amount)    \
+    at_store_relaxed(&(worker)->figures.name, \
+                     at_load_relaxed(&(worker)->figures.name) + (uint64_t)(amount))
+
+struct sched {
+    const struct nu_topology *topology;
+    uint32_t worker_count, node_count;
+    enum exec_policy policy;
+    _Atomic bool stopping;
+    _Atomic bool blind; /* some job runs under the policy steal: price order does not bind it */
+    struct inject inject;
+    struct slots slots;
+    struct park_node *nodes;
+    struct worker *workers;
+};
+
+enum worker_did { WORKER_RAN, WORKER_SEARCHED, WORKER_SLEPT };
+/* One decision: run a morsel, look round once, or sleep. */
+enum worker_did worker_step(struct worker *worker);
+
+/* The worker the calling thread is, or NULL. */
+struct worker *worker_self(const struct sched *sched);
+
+/* The thread: steps until the engine stops. */
+void *worker_main(void *worker);
+
+#endif
