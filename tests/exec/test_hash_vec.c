@@ -340,7 +340,7 @@ Test(hash_vec, every_input_bit_flips_half_of_the_output)
         hash_keys(&batch, &vec, 1, 64, flipped);
         for (int i = 0; i < SAMPLES; i++) {
             for (int out = 0; out < 64; out++) {
-                flips[out] += (base[i] ^ flipped[i]) >> out & 1;
+                flips[out] += (uint32_t)((base[i] ^ flipped[i]) >> out & 1);
             }
         }
         for (int out = 0; out < 64; out++) {
