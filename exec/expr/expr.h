@@ -26,7 +26,8 @@ enum exec_code expr_bind(struct nu_arena *arena, const struct exec_job_spec *spe
                          const struct expr_scope *scope, struct expr **expr_out,
                          struct exec_error *err);
 
-/* A column of the input as an expression; for plans the engine makes itself. NULL: out of memory. */
+/* A column of the input as an expression; for plans the engine makes itself. NULL: out of memory.
+ */
 struct expr *expr_column(struct nu_arena *arena, uint32_t column, const struct exec_type *type);
 
 /* Wrap in a cast; the expression itself when the type is equal already. EXEC_TYPE_MISMATCH when no
@@ -34,16 +35,16 @@ struct expr *expr_column(struct nu_arena *arena, uint32_t column, const struct e
 enum exec_code expr_cast(struct nu_arena *arena, struct expr *expr, const struct exec_type *to,
                          struct expr **expr_out, struct exec_error *err);
 
-/* The type both sides of a comparison, join key or CASE branch are cast to, by value: int/int widens,
- * int/float compares by value, decimals take the larger scale, date/timestamp go to the timestamp.
- * False: not comparable. */
+/* The type both sides of a comparison, join key or CASE branch are cast to, by value: int/int
+ * widens, int/float compares by value, decimals take the larger scale, date/timestamp go to the
+ * timestamp. False: not comparable. */
 bool expr_common_type(const struct exec_type *a, const struct exec_type *b,
                       struct exec_type *common_out);
 
 const struct exec_type *expr_type(const struct expr *expr);
 bool expr_is_column(const struct expr *expr, uint32_t *column_out); /* 0-based */
-bool expr_can_raise(const struct expr *expr);                      /* may end in an error for some row */
-void expr_mark_columns(const struct expr *expr, bool *used);       /* sets used[c] for columns read */
+bool expr_can_raise(const struct expr *expr);                /* may end in an error for some row */
+void expr_mark_columns(const struct expr *expr, bool *used); /* sets used[c] for columns read */
 
 /* The same expression over a batch whose columns moved: new column = map[old column]. A copy. */
 struct expr *expr_remap(struct nu_arena *arena, const struct expr *expr, const uint32_t *map);
@@ -59,8 +60,8 @@ void expr_text(const struct expr *expr, const struct exec_schema *input, char *t
 enum exec_code expr_eval(const struct expr *expr, const struct batch *in, struct nu_arena *scratch,
                          struct vec *out, struct exec_error *err);
 
-/* Narrow the selection of `in` to the rows where a boolean expression is true (not null, not false).
- * sel_out has room for in->sel_count rows and may not be in->sel. */
+/* Narrow the selection of `in` to the rows where a boolean expression is true (not null, not
+ * false). sel_out has room for in->sel_count rows and may not be in->sel. */
 enum exec_code expr_select(const struct expr *expr, const struct batch *in,
                            struct nu_arena *scratch, uint16_t *sel_out, uint32_t *count_out,
                            struct exec_error *err);

@@ -50,25 +50,35 @@ static inline double value_float64_canonical(double value)
     {                                                         \
         return a == b;                                        \
     }                                                         \
+    static inline bool value_less_##tag(c_type a, c_type b)   \
+    {                                                         \
+        return a < b;                                         \
+    }                                                         \
     static inline int value_compare_##tag(c_type a, c_type b) \
     {                                                         \
         return (a > b) - (a < b);                             \
     }
-#define VEC_FLOAT(TAG, tag, c_type)                               \
-    static inline bool value_equal_##tag(c_type a, c_type b)      \
-    {                                                             \
-        return (a == b) | ((a != a) & (b != b));                  \
-    }                                                             \
-    static inline int value_compare_##tag(c_type a, c_type b)     \
-    {                                                             \
-        const int a_nan = a != a;                                 \
-        const int b_nan = b != b;                                 \
-        return a_nan | b_nan ? a_nan - b_nan : (a > b) - (a < b); \
+#define VEC_FLOAT(TAG, tag, c_type)                             \
+    static inline bool value_equal_##tag(c_type a, c_type b)    \
+    {                                                           \
+        return (a == b) | ((a != a) & (b != b));                \
+    }                                                           \
+    static inline bool value_less_##tag(c_type a, c_type b)     \
+    {                                                           \
+        return (a < b) | ((a == a) & (b != b));                 \
+    }                                                           \
+    static inline int value_compare_##tag(c_type a, c_type b)   \
+    {                                                           \
+        return value_less_##tag(b, a) - value_less_##tag(a, b); \
     }
 #define VEC_VIEW(TAG, tag, c_type)                            \
     static inline bool value_equal_##tag(c_type a, c_type b)  \
     {                                                         \
         return string_view_equal(&a, &b);                     \
+    }                                                         \
+    static inline bool value_less_##tag(c_type a, c_type b)   \
+    {                                                         \
+        return string_view_compare(&a, &b) < 0;               \
     }                                                         \
     static inline int value_compare_##tag(c_type a, c_type b) \
     {                                                         \

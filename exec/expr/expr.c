@@ -1,0 +1,59 @@
+#include "expr/expr_node.h"
+
+/* Looking at bound expressions, and moving them to other columns. */
+
+const struct exec_type *expr_type(const struct expr *expr)
+{
+    return &expr->type;
+}
+
+bool expr_is_column(const struct expr *expr, uint32_t *column_out)
+{
+    if (expr->kind != EXPR_COLUMN) {
+        return false;
+    }
+    *column_out = expr->column;
+    return true;
+}
+
+bool expr_can_raise(const struct expr *expr)
+{
+    return expr->can_raise;
+}
+
+void expr_mark_columns(const struct expr *expr, bool *used)
+{
+    if (expr->kind == EXPR_COLUMN) {
+        used[expr->column] = true;
+    }
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        expr_mark_columns(expr->args[i], used);
+    }
+}
+
+struct expr *expr_remap(struct nu_arena *arena, const struct expr *expr, const uint32_t *map)
+{
+    struct expr *copy = nu_arena_alloc(arena, sizeof *copy, _Alignof(struct expr));
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    *copy = *expr;
+    if (expr->kind == EXPR_COLUMN) {
+        copy->column = map[expr->column];
+    }
+    if (expr->arg_count == 0) {
+        return copy;
+    }
+    copy->args = nu_arena_alloc(arena, expr->arg_count * sizeof *copy->args, sizeof(void *));
+    if (copy->args == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        copy->args[i] = expr_remap(arena, expr->args[i], map);
+        if (copy->args[i] == NULL) {
+            return NULL;
+        }
+    }
+    return copy;
+}

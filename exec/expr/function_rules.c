@@ -1,0 +1,142 @@
+#include "expr/function_rules.h"
+
+#include "expr/arith.h"
+#include "expr/compare.h"
+#include "expr/fold.h"
+#include "expr/real_math.h"
+#include "expr/string_call.h"
+#include "expr/time_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct expr_function functions[] = {
+#define FUNCTION(name, rule, variant, args_min, args_max, help) \
+    {#name, rule_##rule, (uint32_t)(variant), args_min, args_max, help},
+#include "expr/signatures.def"
+};
+
+const char *expr_function_name(const struct expr_function *function)
+{
+    return function->name;
+}
+
+const struct expr_function *function_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        if (strcmp(functions[i].name, name) == 0) {
+            return &functions[i];
+        }
+    }
+    return NULL;
+}
+
+enum exec_code function_mismatch(const struct expr *node, struct exec_error *err)
+{
+    char types[256];
+    char type[EXEC_TYPE_TEXT_BYTES];
+    size_t bytes = 0;
+
+    types[0] = '\0';
+    for (uint32_t i = 0; i < node->arg_count && bytes < sizeof types; i++) {
+        if (node->args[i] == NULL) {
+            break; /* CASE without ELSE */
+        }
+        bytes += (size_t)snprintf(types + bytes, sizeof types - bytes, "%s%s", i == 0 ? "" : ", ",
+                                  exec_type_text(&node->args[i]->type, type));
+    }
+    return EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "%s does not take (%s)",
+                     node->function == NULL ? "case" : node->function->name, types);
+}
+
+struct expr *function_narrow_literal(struct nu_arena *arena, struct expr *literal,
+                                     const struct exec_type *type)
+{
+    struct exec_error ignored;
+    struct expr *narrow;
+    struct expr *back;
+    const size_t width = exec_type_width(literal->type.kind);
+
+    if (literal->kind != EXPR_LITERAL || !exec_type_is_numeric(literal->type.kind) ||
+        !exec_type_is_numeric(type->kind)) {
+        return NULL;
+    }
+    if (expr_cast(arena, literal, type, &narrow, &ignored) != EXEC_OK ||
+        narrow->kind != EXPR_LITERAL ||
+        expr_cast(arena, narrow, &literal->type, &back, &ignored) != EXEC_OK ||
+        back->kind != EXPR_LITERAL) {
+        return NULL;
+    }
+    return memcmp(back->literal.data, literal->literal.data, width) == 0 ? narrow : NULL;
+}
+
+enum exec_code function_call(struct nu_arena *arena, const struct expr_function *function,
+                             struct expr **args, uint32_t arg_count, uint32_t index,
+                             struct expr **expr_out, struct exec_error *err)
+{
+    struct expr *node = nu_arena_calloc(arena, sizeof *node, _Alignof(struct expr));
+    enum exec_code code;
+
+    if (node == NULL) {
+        return expr_no_memory(arena, err);
+    }
+    if (arg_count < function->args_min ||
+        (function->args_max != 0 && arg_count > function->args_max)) {
+        return EXEC_FAIL(err, EXEC_BAD_SPEC, "%s takes %s%u arguments, not %u", function->name,
+                         function->args_min == function->args_max ? "" : "at least ",
+                         function->args_min, arg_count);
+    }
+    *node = (struct expr){.kind = EXPR_CALL,
+                          .index = index,
+                          .function = function,
+                          .variant = function->variant,
+                          .eval = expr_eval_strict,
+                          .args = args,
+                          .arg_count = arg_count};
+    *expr_out = node;
+    code = function->rule(arena, expr_out, err);
+    if (code != EXEC_OK) {
+        return code;
+    }
+    for (uint32_t i = 0; i < (*expr_out)->arg_count; i++) {
+        (*expr_out)->can_raise |= (*expr_out)->args[i]->can_raise;
+    }
+    return fold_expr(arena, expr_out, err);
+}
+
+/* ---- what rules share
+ * ------------------------------------------------------------------------------- */
+
+bool function_takes_only(const struct expr *node, enum exec_type_kind kind)
+{
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        if (node->args[i]->type.kind != kind) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool function_common_type(const struct expr *node, struct exec_type *common_out)
+{
+    *common_out = node->args[0]->type;
+    for (uint32_t i = 1; i < node->arg_count; i++) {
+        const struct exec_type so_far = *common_out;
+        if (!expr_common_type(&so_far, &node->args[i]->type, common_out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum exec_code function_cast_args(struct nu_arena *arena, struct expr *node, uint32_t first,
+                                  const struct exec_type *to, struct exec_error *err)
+{
+    for (uint32_t i = first; i < node->arg_count; i++) {
+        const enum exec_code code = expr_cast(arena, node->args[i], to, &node->args[i], err);
+        if (code != EXEC_OK) {
+            return code;
+        }
+    }
+    return EXEC_OK;
+}
