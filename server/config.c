@@ -33,11 +33,19 @@ struct config_unit {
 };
 
 static const struct config_unit config_size_units[] = {
-    {"", 1},          {"K", 1ull << 10}, {"KiB", 1ull << 10}, {"M", 1ull << 20}, {"MiB", 1ull << 20},
-    {"G", 1ull << 30}, {"GiB", 1ull << 30}, {"T", 1ull << 40}, {"TiB", 1ull << 40}, {NULL, 0},
+    {"", 1},
+    {"K", 1ull << 10},
+    {"KiB", 1ull << 10},
+    {"M", 1ull << 20},
+    {"MiB", 1ull << 20},
+    {"G", 1ull << 30},
+    {"GiB", 1ull << 30},
+    {"T", 1ull << 40},
+    {"TiB", 1ull << 40},
+    {NULL, 0},
 };
 static const struct config_unit config_duration_units[] = {
-    {"s", 1000000000ull}, {"ms", 1000000ull},      {"us", 1000ull}, {"ns", 1},
+    {"s", 1000000000ull},  {"ms", 1000000ull},      {"us", 1000ull}, {"ns", 1},
     {"m", 60000000000ull}, {"h", 3600000000000ull}, {NULL, 0},
 };
 static const struct config_unit config_count_units[] = {{"", 1}, {NULL, 0}};
@@ -140,7 +148,8 @@ static enum exec_code config_set_text(struct config *config, const struct config
     }
     if (strcmp(key->name, "log_level") == 0 && !config_word_in(value, levels)) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                         "%s: log_level: '%s' is none of error, warning, info, debug", where, value);
+                         "%s: log_level: '%s' is none of error, warning, info, debug", where,
+                         value);
     }
     memcpy((char *)config + key->offset, value, strlen(value) + 1);
     return EXEC_OK;
@@ -175,8 +184,8 @@ enum exec_code config_set(struct config *config, const char *where, const char *
         case CONFIG_duration:
             if (!config_parse_number(value, config_duration_units, &number)) {
                 return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                                 "%s: %s: '%s' is not a duration such as 500ms or 30s", where,
-                                 name, value);
+                                 "%s: %s: '%s' is not a duration such as 500ms or 30s", where, name,
+                                 value);
             }
             break;
         case CONFIG_flag:
@@ -267,8 +276,7 @@ enum exec_code config_read_file(struct config *config, const char *path, struct 
     return code;
 }
 
-bool config_split_address(const char *address, char host_out[CONFIG_TEXT_BYTES],
-                          uint16_t *port_out)
+bool config_split_address(const char *address, char host_out[CONFIG_TEXT_BYTES], uint16_t *port_out)
 {
     const char *colon = strrchr(address, ':');
     char *end = NULL;

@@ -69,7 +69,8 @@ static int on_data_chunk(nghttp2_session *h2, uint8_t flags, int32_t stream_id,
 
     (void)flags;
     conn->active_ms = callback_now(conn);
-    /* The connection's window goes back at once: one slow upload must not hold up its neighbours. */
+    /* The connection's window goes back at once: one slow upload must not hold up its neighbours.
+     */
     if (nghttp2_session_consume_connection(h2, size) != 0) {
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
@@ -161,14 +162,11 @@ static int on_frame_send(nghttp2_session *h2, const nghttp2_frame *frame, void *
             h2_limits_sent_data(&conn->limits, callback_now(conn));
             break;
         case NGHTTP2_DATA:
-        case NGHTTP2_WINDOW_UPDATE:
-            h2_limits_sent_data(&conn->limits, callback_now(conn));
-            break;
+        case NGHTTP2_WINDOW_UPDATE: h2_limits_sent_data(&conn->limits, callback_now(conn)); break;
         case NGHTTP2_RST_STREAM:
             /* NO_ERROR ends an early answer; every other code was provoked by the peer. */
             if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR) {
-                callback_violation(conn,
-                                   h2_limits_own_reset(&conn->limits, callback_now(conn)));
+                callback_violation(conn, h2_limits_own_reset(&conn->limits, callback_now(conn)));
             }
             break;
         default: break;

@@ -13,7 +13,8 @@
 
 enum { DRAIN_FINAL_MS = 500 };
 
-/* ---- nghttp2's memory, counted and bounded ---------------------------------------------------- */
+/* ---- nghttp2's memory, counted and bounded ----------------------------------------------------
+ */
 
 static void *conn_realloc(void *block, size_t size, void *user_data)
 {
@@ -58,7 +59,8 @@ static void conn_free(void *block, void *user_data)
     free(block);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------
+ */
 
 static void conn_closed(uv_handle_t *handle)
 {
@@ -134,8 +136,7 @@ static void conn_linger(struct h2_conn *conn)
 {
     uv_shutdown_t *request = malloc(sizeof *request);
 
-    if (request == NULL ||
-        uv_shutdown(request, (uv_stream_t *)&conn->tcp, conn_shut) != 0) {
+    if (request == NULL || uv_shutdown(request, (uv_stream_t *)&conn->tcp, conn_shut) != 0) {
         free(request);
         h2_conn_close(conn);
         return;
@@ -171,7 +172,8 @@ void h2_conn_drain(struct h2_conn *conn, enum metrics_goaway reason)
     h2_conn_wake(conn);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------
+ */
 
 static void conn_written(uv_write_t *request, int status)
 {
@@ -264,8 +266,8 @@ void h2_conn_pump(struct h2_conn *conn)
     if (conn->writing || conn->state >= H2_LINGERING) {
         return;
     }
-    const bool done = nghttp2_session_want_read(conn->h2) == 0 &&
-                      nghttp2_session_want_write(conn->h2) == 0;
+    const bool done =
+        nghttp2_session_want_read(conn->h2) == 0 && nghttp2_session_want_write(conn->h2) == 0;
     const bool drained =
         conn->state == H2_DRAINING && conn->goaway_final && conn->session_count == 0;
     if (done || drained) {
@@ -273,7 +275,8 @@ void h2_conn_pump(struct h2_conn *conn)
     }
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 static void conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
@@ -297,8 +300,7 @@ static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
         return; /* a terminated peer may talk on; nobody listens */
     }
     const uint8_t *bytes = (const uint8_t *)buf->base;
-    const enum h2_violation violation =
-        h2_limits_input(&conn->limits, bytes, (size_t)size, now_ms);
+    const enum h2_violation violation = h2_limits_input(&conn->limits, bytes, (size_t)size, now_ms);
     if (violation == H2_FINE) {
         const ssize_t used = nghttp2_session_mem_recv(conn->h2, bytes, (size_t)size);
         if (used < 0) {
@@ -314,7 +316,8 @@ static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
     h2_conn_wake(conn);
 }
 
-/* ---- the start -------------------------------------------------------------------------------- */
+/* ---- the start --------------------------------------------------------------------------------
+ */
 
 static bool conn_start_http2(struct h2_conn *conn)
 {
@@ -432,7 +435,8 @@ void h2_conn_accept(struct h2_host *host, uv_stream_t *listener)
     h2_conn_wake(conn);
 }
 
-/* ---- time ------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------
+ */
 
 void h2_conn_tick(struct h2_conn *conn, uint64_t now_ms)
 {

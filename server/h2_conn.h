@@ -16,16 +16,16 @@
 enum {
     H2_CONN_MAGIC = 0x4b2c0442,
     H2_STREAMS_MAX = 64,
-    H2_FRAME_BYTES_MAX = 256 << 10,       /* of DATA we send */
+    H2_FRAME_BYTES_MAX = 256 << 10, /* of DATA we send */
     H2_RECEIVE_FRAME_BYTES = 1 << 20,
     H2_STREAM_WINDOW_BYTES = 4 << 20,
     H2_CONNECTION_WINDOW_BYTES = 16 << 20,
     H2_READ_BYTES = 256 << 10,
-    H2_TURN_BYTES_MAX = 8 << 20,          /* written for one connection in one loop turn */
-    H2_MEMORY_BYTES_MAX = 8 << 20,        /* nghttp2's own, for one connection */
+    H2_TURN_BYTES_MAX = 8 << 20,   /* written for one connection in one loop turn */
+    H2_MEMORY_BYTES_MAX = 8 << 20, /* nghttp2's own, for one connection */
     H2_IDLE_MS = 600 * 1000,
     H2_LINGER_MS = 1000,
-    H2_CLOSE_MS = 5000,                   /* a closing connection that cannot flush */
+    H2_CLOSE_MS = 5000, /* a closing connection that cannot flush */
 };
 
 struct h2_host;

@@ -161,8 +161,8 @@ enum h2_violation h2_limits_invalid_frame(struct h2_limits *limits)
 
 enum h2_violation h2_limits_tick(const struct h2_limits *limits, uint64_t now_ms)
 {
-    const bool late = limits->headers_since_ms != 0 &&
-                      now_ms - limits->headers_since_ms > H2_HEADERS_TIMEOUT_MS;
+    const bool late =
+        limits->headers_since_ms != 0 && now_ms - limits->headers_since_ms > H2_HEADERS_TIMEOUT_MS;
 
     return limits_check(!late, H2_VIOLATION_slow_headers);
 }

@@ -23,13 +23,13 @@ struct h2_bucket {
     uint64_t millis_left; /* thousandths of an event */
     uint64_t refilled_ms;
 };
-void h2_bucket_init(struct h2_bucket *bucket, uint32_t burst, uint32_t per_second,
-                    uint64_t now_ms);
+void h2_bucket_init(struct h2_bucket *bucket, uint32_t burst, uint32_t per_second, uint64_t now_ms);
 bool h2_bucket_take(struct h2_bucket *bucket, uint64_t now_ms);
 
 enum {
     H2_HEADER_FIELDS_MAX = 64,
-    H2_HEADER_BYTES_MAX = 8192, /* name + value + 32 each, as SETTINGS_MAX_HEADER_LIST_SIZE counts */
+    H2_HEADER_BYTES_MAX =
+        8192, /* name + value + 32 each, as SETTINGS_MAX_HEADER_LIST_SIZE counts */
     H2_HEADER_STRIKES_MAX = 3,
     H2_FRAME_HEADER_BYTES = 9,
     H2_PREFACE_BYTES = 24,

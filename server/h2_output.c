@@ -24,8 +24,7 @@ void h2_output_fini(struct h2_output *output)
 bool h2_output_has_room(const struct h2_output *output)
 {
     return output->bytes < H2_OUTPUT_BYTES_MAX &&
-           output->control_used + H2_CONTROL_RESERVE_BYTES <= H2_CONTROL_BYTES &&
-           !output->broken;
+           output->control_used + H2_CONTROL_RESERVE_BYTES <= H2_CONTROL_BYTES && !output->broken;
 }
 
 /* Room for one more element of `element_bytes`; the array doubles. */
@@ -60,8 +59,7 @@ static void output_point(struct h2_output *output, const void *bytes, size_t siz
         return;
     }
     output->bufs = bufs;
-    output->bufs[output->buf_count++] =
-        (uv_buf_t){.base = (char *)(uintptr_t)bytes, .len = size};
+    output->bufs[output->buf_count++] = (uv_buf_t){.base = (char *)(uintptr_t)bytes, .len = size};
 }
 
 bool h2_output_copy(struct h2_output *output, const uint8_t *bytes, size_t size)

@@ -15,8 +15,7 @@ struct log {
 
 void log_init(struct log *log);
 void log_set_level(struct log *log, const char *name); /* error, warning, info, debug */
-void log_line(struct log *log, enum exec_log_level level, const char *fmt, ...)
-    EXEC_PRINTF(3, 4);
+void log_line(struct log *log, enum exec_log_level level, const char *fmt, ...) EXEC_PRINTF(3, 4);
 
 /* An exec_log_fn; owner is the log. */
 void log_engine_line(void *owner, enum exec_log_level level, const char *line);

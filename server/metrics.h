@@ -9,14 +9,15 @@
 
 #include <stdatomic.h>
 
-/* The server's own figures. One writer (the loop), any reader: every access is relaxed, a scrape may
- * see one figure a moment before another. */
+/* The server's own figures. One writer (the loop), any reader: every access is relaxed, a scrape
+ * may see one figure a moment before another. */
 
 /* Upper bounds in microseconds; the last bucket is +Inf. */
-#define METRICS_BUCKETS(BUCKET) \
-    BUCKET(100) BUCKET(1000) BUCKET(5000) BUCKET(10000) BUCKET(25000) BUCKET(50000) BUCKET(100000) \
-    BUCKET(250000) BUCKET(500000) BUCKET(1000000) BUCKET(2500000) BUCKET(10000000) \
-    BUCKET(60000000) BUCKET(300000000)
+#define METRICS_BUCKETS(BUCKET)                                                        \
+    BUCKET(100)                                                                        \
+    BUCKET(1000) BUCKET(5000) BUCKET(10000) BUCKET(25000) BUCKET(50000) BUCKET(100000) \
+        BUCKET(250000) BUCKET(500000) BUCKET(1000000) BUCKET(2500000) BUCKET(10000000) \
+            BUCKET(60000000) BUCKET(300000000)
 
 #define METRICS_ONE(bound) +1
 enum { METRICS_BUCKET_COUNT = METRICS_BUCKETS(METRICS_ONE) };
@@ -28,7 +29,13 @@ struct metrics_histogram {
 };
 
 /* What a job does, as a label. */
-enum metrics_op { METRICS_OP_SCAN, METRICS_OP_JOIN, METRICS_OP_GROUPBY, METRICS_OP_MIXED, METRICS_OP_COUNT };
+enum metrics_op {
+    METRICS_OP_SCAN,
+    METRICS_OP_JOIN,
+    METRICS_OP_GROUPBY,
+    METRICS_OP_MIXED,
+    METRICS_OP_COUNT
+};
 
 enum metrics_goaway {
     METRICS_GOAWAY_drain,

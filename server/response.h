@@ -32,14 +32,15 @@ struct response_part {
 
 struct response_queue {
     struct response_part *first, *last;
-    size_t queued_bytes; /* not handed out yet */
-    size_t first_taken;  /* bytes of `first` that are handed out */
+    size_t queued_bytes;             /* not handed out yet */
+    size_t first_taken;              /* bytes of `first` that are handed out */
     const struct arrow_piece *piece; /* where the next body byte of `first` is */
     size_t piece_taken;
 };
 
-/* Appends a part; `head` is prefix and envelope. `pieces` starts with the piece that holds the first
- * byte, `piece_skip` bytes in. Takes one reference of `body` (may be NULL). False: no memory. */
+/* Appends a part; `head` is prefix and envelope. `pieces` starts with the piece that holds the
+ * first byte, `piece_skip` bytes in. Takes one reference of `body` (may be NULL). False: no memory.
+ */
 bool response_queue_add(struct response_queue *queue, const uint8_t *head, size_t head_bytes,
                         struct response_body *body, const struct arrow_piece *pieces,
                         size_t piece_skip, size_t body_bytes);
@@ -54,7 +55,8 @@ typedef void response_emit_fn(void *owner, struct response_part *part, const voi
 void response_queue_take(struct response_queue *queue, size_t size, response_emit_fn *emit,
                          void *owner);
 
-/* Drops what may be dropped without cutting a message in two, but keeps the next `promised` bytes. */
+/* Drops what may be dropped without cutting a message in two, but keeps the next `promised` bytes.
+ */
 void response_queue_trim(struct response_queue *queue, size_t promised);
 /* Drops all. */
 void response_queue_clear(struct response_queue *queue);

@@ -16,8 +16,8 @@ struct service_env {
     struct health *health;
     struct config *config;
     struct log *log;
-    uint32_t uploads_open; /* uploads whose `done` has not come */
-    bool draining;         /* no new work is taken */
+    struct upload_call *uploads; /* those that are not over for the engine */
+    bool draining;               /* no new work is taken */
 };
 
 /* How an RPC takes its request. */
@@ -35,8 +35,8 @@ struct rpc_handler {
     void (*data)(struct session *session, const uint8_t *bytes, size_t size);
     /* RPC_EACH, RPC_RAW: the client closed its side. */
     void (*end)(struct session *session);
-    /* The call is over: a status is set or the stream is gone. Exactly once when `message` or `data`
-     * was called; afterwards the session must not be touched. May be NULL. */
+    /* The call is over: a status is set or the stream is gone. Exactly once when `message` or
+     * `data` was called; afterwards the session must not be touched. May be NULL. */
     void (*detach)(struct session *session);
 };
 

@@ -2,8 +2,8 @@
 
 #include "h2_conn.h"
 #include "rpc_method.h"
-#include "session_reply.h"
 #include "service.h"
+#include "session_reply.h"
 
 #include "config.h"
 #include "proto/prescan.h"
@@ -42,7 +42,8 @@ struct session *session_create(struct h2_conn *conn, int32_t stream_id)
     return session;
 }
 
-/* ---- the handler's side ----------------------------------------------------------------------- */
+/* ---- the handler's side -----------------------------------------------------------------------
+ */
 
 static void session_detach(struct session *session)
 {
@@ -157,12 +158,11 @@ void session_consume(struct session *session, size_t size)
 }
 
 ProtobufCMessage *session_unpack(struct session *session,
-                                 const ProtobufCMessageDescriptor *descriptor,
-                                 const uint8_t *bytes, size_t size)
+                                 const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
+                                 size_t size)
 {
     struct exec_error err;
-    ProtobufCMessage *message =
-        wire_unpack(descriptor, bytes, size, &prescan_control_limits, &err);
+    ProtobufCMessage *message = wire_unpack(descriptor, bytes, size, &prescan_control_limits, &err);
 
     if (message == NULL) {
         session_fail(session, &err, 0);
@@ -170,7 +170,8 @@ ProtobufCMessage *session_unpack(struct session *session,
     return message;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ------------------------------------------------------------------------------------
+ */
 
 static enum session_step step_read_headers(struct session *session)
 {
@@ -227,8 +228,7 @@ static void session_bad_frame(struct session *session, enum grpc_frame_result re
 static void session_hand_over(struct session *session)
 {
     session->attached = true;
-    session->rpc->handler->message(session, session->frames.message,
-                                   session->frames.message_bytes);
+    session->rpc->handler->message(session, session->frames.message, session->frames.message_bytes);
 }
 
 /* RPC_ONE and RPC_EACH: cuts the input into messages. */
@@ -271,8 +271,8 @@ static void session_request_whole(struct session *session)
         session->attached = true;
         session->rpc->handler->end(session);
     } else {
-        session_fail_status(session, GRPC_UNIMPLEMENTED,
-                            "%s takes one request message, none came", session->path);
+        session_fail_status(session, GRPC_UNIMPLEMENTED, "%s takes one request message, none came",
+                            session->path);
     }
 }
 
@@ -327,7 +327,8 @@ static void session_run(struct session *session)
     } while (session->step != before);
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events -----------------------------------------------------------------------------------
+ */
 
 static bool header_is(const uint8_t *name, size_t name_bytes, const char *want)
 {
@@ -356,8 +357,7 @@ bool session_header(struct session *session, const uint8_t *name, size_t name_by
     if (header_is(name, name_bytes, ":method")) {
         session->is_post = header_is(value, value_bytes, "POST");
     } else if (header_is(name, name_bytes, ":path")) {
-        const size_t size =
-            value_bytes < SESSION_PATH_BYTES ? value_bytes : SESSION_PATH_BYTES - 1;
+        const size_t size = value_bytes < SESSION_PATH_BYTES ? value_bytes : SESSION_PATH_BYTES - 1;
         memcpy(session->path, value, size);
         session->path[size] = '\0';
     } else if (header_is(name, name_bytes, "content-type")) {
@@ -401,8 +401,7 @@ static void session_stalled(struct session *session, uint64_t stall_ms)
 {
     struct exec_error err;
 
-    EXEC_FAIL(&err, EXEC_LIMIT,
-              "the client has taken no byte for %llu ms (result_stall_timeout)",
+    EXEC_FAIL(&err, EXEC_LIMIT, "the client has taken no byte for %llu ms (result_stall_timeout)",
               (unsigned long long)stall_ms);
     session_fail(session, &err, 0);
 }
@@ -415,7 +414,7 @@ void session_tick(struct session *session, uint64_t now_ms)
         return;
     }
     if (session->finish_by_ms != 0 && now_ms >= session->finish_by_ms &&
-        !session->trailers_sent) {
+        now_ms - session->moved_ms >= FINISH_GRACE_MS && !session->trailers_sent) {
         session_reply_reset(session);
         return;
     }
@@ -449,8 +448,7 @@ void session_close(struct session *session)
 
     session_detach(session);
     if (session->rpc != NULL) {
-        const enum grpc_code code =
-            session->status_set ? session->status : GRPC_CANCELLED;
+        const enum grpc_code code = session->status_set ? session->status : GRPC_CANCELLED;
         metrics_add(&metrics->rpcs[session->rpc->id][code], 1);
         metrics_sub(&metrics->rpc_in_flight, 1);
     }

@@ -12,8 +12,8 @@
 #include <protobuf-c/protobuf-c.h>
 
 /* One RPC stream, from its headers to its trailers: a table of steps (session_steps.def). nghttp2's
- * callbacks only store what arrived and run the table. Loop thread only. A session is freed when its
- * stream closes, and nowhere else. */
+ * callbacks only store what arrived and run the table. Loop thread only. A session is freed when
+ * its stream closes, and nowhere else. */
 
 struct h2_conn;
 struct service_env;
@@ -38,8 +38,8 @@ struct session {
     struct h2_header_budget header_budget;
     char path[SESSION_PATH_BYTES];
     bool is_post, is_grpc, headers_bad_timeout, headers_whole, input_ended;
-    bool message_whole;   /* RPC_ONE: `frames` holds the request */
-    uint64_t timeout_ns;  /* of grpc-timeout; 0: none */
+    bool message_whole;  /* RPC_ONE: `frames` holds the request */
+    uint64_t timeout_ns; /* of grpc-timeout; 0: none */
     uint64_t opened_ms, input_ms;
     const uint8_t *input; /* valid inside session_data only */
     size_t input_bytes;
@@ -53,14 +53,16 @@ struct session {
     struct response_queue queue;
     size_t promised_bytes; /* told to nghttp2, not yet taken */
     uint64_t moved_ms;     /* when the peer last took a byte, or bytes began to wait */
-    uint64_t finish_by_ms; /* a failed stream that does not get its trailers out is reset; 0: none */
+    uint64_t
+        finish_by_ms; /* a failed stream that does not get its trailers out is reset; 0: none */
     bool response_started, deferred, status_set, trailers_sent;
     enum grpc_code status;
     char *status_text;    /* encoded grpc-message; NULL: none */
     char *status_details; /* grpc-status-details-bin; NULL: none */
 };
 
-/* ---- for h2_conn.c ---------------------------------------------------------------------------- */
+/* ---- for h2_conn.c ----------------------------------------------------------------------------
+ */
 
 struct session *session_create(struct h2_conn *conn, int32_t stream_id); /* NULL: no memory */
 /* False: the header list is too big, the stream is to be reset. */
@@ -74,7 +76,8 @@ void session_tick(struct session *session, uint64_t now_ms);
 /* The stream is gone. Frees the session. */
 void session_close(struct session *session);
 
-/* ---- for services ----------------------------------------------------------------------------- */
+/* ---- for services -----------------------------------------------------------------------------
+ */
 
 /* Queues one message. On lack of memory the call fails. */
 void session_send(struct session *session, const ProtobufCMessage *message);
@@ -87,8 +90,7 @@ void session_send_bulk(struct session *session, const uint8_t *head, size_t head
 void session_finish(struct session *session);
 /* End the call with an error; drops queued messages that have not begun to leave. Detaches the
  * handler. A later call for the same session is ignored. */
-void session_fail(struct session *session, const struct exec_error *error,
-                  uint64_t retry_after_ms);
+void session_fail(struct session *session, const struct exec_error *error, uint64_t retry_after_ms);
 void session_fail_status(struct session *session, enum grpc_code status, const char *fmt, ...)
     EXEC_PRINTF(3, 4);
 
@@ -100,7 +102,7 @@ const char *session_peer(const struct session *session);
 
 /* Unpacks a request; NULL when it was malformed and the call has failed. */
 ProtobufCMessage *session_unpack(struct session *session,
-                                 const ProtobufCMessageDescriptor *descriptor,
-                                 const uint8_t *bytes, size_t size);
+                                 const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
+                                 size_t size);
 
 #endif

@@ -132,8 +132,8 @@ void session_reply_http(struct session *session, const char *http_status)
 
 void session_reply_reset(struct session *session)
 {
-    const uint32_t code = session->status == GRPC_RESOURCE_EXHAUSTED ? NGHTTP2_ENHANCE_YOUR_CALM
-                                                                     : NGHTTP2_CANCEL;
+    const uint32_t code =
+        session->status == GRPC_RESOURCE_EXHAUSTED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_CANCEL;
 
     session->trailers_sent = true;
     session->step = SESSION_closed;
