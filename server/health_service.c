@@ -27,8 +27,9 @@ static bool health_knows(const char *service)
 
 static void health_send(struct session *session, bool known)
 {
-    Grpc__Health__V1__HealthCheckResponse response = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
+    Grpc__Health__V1__HealthCheckResponse response;
 
+    grpc__health__v1__health_check_response__init(&response);
     if (!known) {
         response.status = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN;
     } else if (session->env->health->serving) {

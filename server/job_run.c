@@ -352,10 +352,11 @@ enum exec_code job_run_start(struct service_env *env, const struct job_run_reque
     run->lost_event.run = run_lost_event;
     run->done_event.run = run_done_event;
     run->submitted_ns = metrics_monotonic_ns();
-    result_encoder_init(&run->encoder);
+    const bool can_encode = result_encoder_init(&run->encoder);
     uv_timer_init(env->loop, &run->deadline);
     run->deadline.data = run;
-    code = run_prepare(run, request, err);
+    code = can_encode ? run_prepare(run, request, err)
+                      : EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for a job");
     run->request = request->request;
     run->request_free = request->request_free;
     if (code != EXEC_OK) {

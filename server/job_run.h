@@ -3,7 +3,7 @@
 
 #include "admission.h"
 #include "job_table.h"
-#include "result_chunk.h"
+#include "result_encoder.h"
 #include "service.h"
 
 #include "proto/wire_plan.h"

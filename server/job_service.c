@@ -25,11 +25,12 @@ static struct job_record *find_job(struct session *session, const char *id)
 
 static void cancel_message(struct session *session, const uint8_t *bytes, size_t size)
 {
-    Morsel__V1__CancelJobResponse response = MORSEL__V1__CANCEL_JOB_RESPONSE__INIT;
+    Morsel__V1__CancelJobResponse response;
     ProtobufCMessage *message =
         session_unpack(session, &morsel__v1__cancel_job_request__descriptor, bytes, size);
     char reason[128];
 
+    morsel__v1__cancel_job_response__init(&response);
     if (message == NULL) {
         return;
     }
@@ -57,11 +58,12 @@ const struct rpc_handler rpc_cancel_job = {.message = cancel_message};
 
 static void get_message(struct session *session, const uint8_t *bytes, size_t size)
 {
-    Morsel__V1__GetJobResponse response = MORSEL__V1__GET_JOB_RESPONSE__INIT;
+    Morsel__V1__GetJobResponse response;
     ProtobufCMessage *message =
         session_unpack(session, &morsel__v1__get_job_request__descriptor, bytes, size);
     struct job_info_message info;
 
+    morsel__v1__get_job_response__init(&response);
     if (message == NULL) {
         return;
     }
@@ -98,9 +100,10 @@ static void list_answer(struct session *session, const Morsel__V1__ListJobsReque
                         uint64_t before, struct job_info_message *infos,
                         Morsel__V1__JobInfo **pointers, uint32_t page_size)
 {
-    Morsel__V1__ListJobsResponse response = MORSEL__V1__LIST_JOBS_RESPONSE__INIT;
+    Morsel__V1__ListJobsResponse response;
     char token[PAGE_TOKEN_BYTES];
 
+    morsel__v1__list_jobs_response__init(&response);
     for (const struct job_record *record = session->env->jobs->last; record != NULL;
          record = record->prev) {
         if (record->number >= before || !list_wants(request, record)) {
@@ -165,11 +168,12 @@ struct explain_call {
 static void explain_done(void *owner)
 {
     struct explain_call *call = owner;
-    Morsel__V1__ExplainJobResponse response = MORSEL__V1__EXPLAIN_JOB_RESPONSE__INIT;
+    Morsel__V1__ExplainJobResponse response;
     const struct job_run *run = call->run;
     struct job_profile_message profile;
     struct session *session = call->session;
 
+    morsel__v1__explain_job_response__init(&response);
     call->run = NULL;
     if (run->record->error.code != EXEC_OK) {
         session_fail(session, &run->record->error, 0);

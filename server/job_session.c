@@ -52,14 +52,16 @@ static void job_send(struct job_session *job, Morsel__V1__ExecuteJobResponse *re
 
 static void job_send_started(struct job_session *job, const struct exec_schema *schema)
 {
-    Morsel__V1__ExecuteJobResponse response = MORSEL__V1__EXECUTE_JOB_RESPONSE__INIT;
-    Morsel__V1__Started started = MORSEL__V1__STARTED__INIT;
+    Morsel__V1__ExecuteJobResponse response;
+    Morsel__V1__Started started;
     Google__Protobuf__Timestamp admitted_at;
     Google__Protobuf__Duration queued;
     struct timespec at = job->run->record->submitted_at;
     const uint64_t queued_ns = job->run->admitted_ns - job->run->submitted_ns;
     const uint64_t nanos = (uint64_t)at.tv_nsec + queued_ns;
 
+    morsel__v1__started__init(&started);
+    morsel__v1__execute_job_response__init(&response);
     at.tv_sec += (time_t)(nanos / 1000000000ull);
     at.tv_nsec = (long)(nanos % 1000000000ull);
     job_message_timestamp(&at, &admitted_at);
@@ -78,10 +80,11 @@ static void job_send_started(struct job_session *job, const struct exec_schema *
 static void job_progress(uv_timer_t *timer)
 {
     struct job_session *job = timer->data;
-    Morsel__V1__ExecuteJobResponse response = MORSEL__V1__EXECUTE_JOB_RESPONSE__INIT;
+    Morsel__V1__ExecuteJobResponse response;
     struct exec_job_status status;
     struct job_progress_message progress;
 
+    morsel__v1__execute_job_response__init(&response);
     /* A client that does not read gets no progress piled up for it, and Started comes first. */
     if (job->session == NULL || job->run == NULL || !job->first_message_sent ||
         job->session->queue.queued_bytes > 0) {
@@ -96,9 +99,10 @@ static void job_progress(uv_timer_t *timer)
 
 static void job_send_profile(struct job_session *job)
 {
-    Morsel__V1__ExecuteJobResponse response = MORSEL__V1__EXECUTE_JOB_RESPONSE__INIT;
+    Morsel__V1__ExecuteJobResponse response;
     struct job_profile_message profile;
 
+    morsel__v1__execute_job_response__init(&response);
     job_message_profile(&job->run->record->status, &profile);
     response.payload_case = MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_PROFILE;
     response.profile = &profile.message;
@@ -107,12 +111,15 @@ static void job_send_profile(struct job_session *job)
 
 static void job_send_finished(struct job_session *job)
 {
-    Morsel__V1__ExecuteJobResponse response = MORSEL__V1__EXECUTE_JOB_RESPONSE__INIT;
-    Morsel__V1__Finished finished = MORSEL__V1__FINISHED__INIT;
-    Morsel__V1__TableInfo table = MORSEL__V1__TABLE_INFO__INIT;
+    Morsel__V1__ExecuteJobResponse response;
+    Morsel__V1__Finished finished;
+    Morsel__V1__TableInfo table;
     struct exec_table_list list = {0};
     struct exec_error err;
 
+    morsel__v1__table_info__init(&table);
+    morsel__v1__finished__init(&finished);
+    morsel__v1__execute_job_response__init(&response);
     if (job->into_table) {
         if (exec_table_list(job->session->env->engine, job->table, &list, &err) == EXEC_OK &&
             list.table_count == 1 && job_message_table(&list.tables[0], &table)) {

@@ -53,11 +53,13 @@ static void load_done(void *owner)
 {
     struct load_call *call = owner;
     struct session *session = call->session;
-    Morsel__V1__LoadTableResponse response = MORSEL__V1__LOAD_TABLE_RESPONSE__INIT;
-    Morsel__V1__TableInfo table = MORSEL__V1__TABLE_INFO__INIT;
+    Morsel__V1__LoadTableResponse response;
+    Morsel__V1__TableInfo table;
     struct exec_table_list list = {0};
     struct exec_error err = call->run->record->error;
 
+    morsel__v1__table_info__init(&table);
+    morsel__v1__load_table_response__init(&response);
     call->run = NULL;
     if (err.code == EXEC_OK) {
         exec_table_list(session->env->engine, call->table, &list, &err);
@@ -145,9 +147,10 @@ static void tables_answer(struct session *session, const struct exec_table_list 
                           const char *after, uint32_t page_size, Morsel__V1__TableInfo *infos,
                           Morsel__V1__TableInfo **pointers)
 {
-    Morsel__V1__ListTablesResponse response = MORSEL__V1__LIST_TABLES_RESPONSE__INIT;
+    Morsel__V1__ListTablesResponse response;
     size_t answer_bytes = 0;
 
+    morsel__v1__list_tables_response__init(&response);
     for (uint32_t i = 0; i < list->table_count; i++) {
         const struct exec_table_info *table = &list->tables[i];
         if (strcmp(table->name, after) <= 0) {
@@ -208,11 +211,12 @@ const struct rpc_handler rpc_list_tables = {.message = tables_message};
 
 static void drop_message(struct session *session, const uint8_t *bytes, size_t size)
 {
-    const Morsel__V1__DropTableResponse response = MORSEL__V1__DROP_TABLE_RESPONSE__INIT;
+    Morsel__V1__DropTableResponse response;
     ProtobufCMessage *message =
         session_unpack(session, &morsel__v1__drop_table_request__descriptor, bytes, size);
     struct exec_error err;
 
+    morsel__v1__drop_table_response__init(&response);
     if (message == NULL) {
         return;
     }

@@ -30,7 +30,7 @@ struct upload_call {
     struct arrow_reader *reader;
     struct exec_upload *upload; /* from the schema to `done` */
     struct exec_error error;    /* why an event stopped the frames */
-    XXH3_state_t hash;
+    XXH3_state_t *hash;
     char table[EXEC_NAME_BYTES_MAX + 1];
     bool begun, replace, committed, closing;
     uint64_t expected_bytes, row_count, byte_count, batch_bytes;
@@ -69,6 +69,7 @@ static void upload_free_if_over(struct upload_call *call)
     }
     upload_frames_fini(&call->frames);
     arrow_reader_destroy(call->reader);
+    XXH3_freeState(call->hash);
     call->magic = 0;
     free(call);
 }
@@ -87,9 +88,10 @@ static void upload_fail(struct upload_call *call, const struct exec_error *error
 
 static void upload_answer(struct upload_call *call)
 {
-    Morsel__V1__UploadTableResponse response = MORSEL__V1__UPLOAD_TABLE_RESPONSE__INIT;
+    Morsel__V1__UploadTableResponse response;
     struct session *session = call->session;
 
+    morsel__v1__upload_table_response__init(&response);
     response.table = call->table;
     response.version = call->done_version;
     response.row_count = call->done_rows;
@@ -121,13 +123,19 @@ static void upload_appended_event(struct bridge_event *event)
     upload_free_if_over(call);
 }
 
+static void upload_free_batch(struct arrow_batch *batch)
+{
+    arrow_batch_fini(batch);
+    free(batch->body);
+}
+
 /* On a worker. */
 static void upload_appended(void *owner, void *token)
 {
     struct upload_call *call = owner;
     struct upload_batch *batch = token;
 
-    arrow_batch_fini(&batch->batch);
+    upload_free_batch(&batch->batch);
     bridge_push(call->env->bridge, &batch->event);
 }
 
@@ -187,7 +195,7 @@ static bool upload_append(struct upload_call *call, struct arrow_batch *arrow)
     struct upload_batch *batch = malloc(sizeof *batch);
 
     if (batch == NULL) {
-        arrow_batch_fini(arrow);
+        upload_free_batch(arrow);
         EXEC_FAIL(&call->error, EXEC_MEMORY_BUDGET, "no memory for a record batch");
         return false;
     }
@@ -246,7 +254,7 @@ static bool upload_arrow(void *owner, const uint8_t *bytes, size_t size)
     if (call->committed) {
         return upload_refuse(call, "arrow after commit");
     }
-    XXH3_64bits_update(&call->hash, bytes, size);
+    XXH3_64bits_update(call->hash, bytes, size);
     metrics_add(&call->env->metrics->upload_bytes_total, size);
     call->byte_count += size;
     while (size > 0) {
@@ -300,9 +308,11 @@ static struct upload_call *upload_call_of(struct session *session)
     call = calloc(1, sizeof *call);
     struct arrow_reader *reader =
         arrow_reader_create((size_t)session->env->config->upload_batch_max);
-    if (call == NULL || reader == NULL) {
+    XXH3_state_t *hash = XXH3_createState();
+    if (call == NULL || reader == NULL || hash == NULL) {
         free(call);
         arrow_reader_destroy(reader);
+        XXH3_freeState(hash);
         session_fail_status(session, GRPC_RESOURCE_EXHAUSTED, "no memory for an upload");
         return NULL;
     }
@@ -310,8 +320,9 @@ static struct upload_call *upload_call_of(struct session *session)
     call->env = session->env;
     call->session = session;
     call->reader = reader;
+    call->hash = hash;
     call->done_event.run = upload_done_event;
-    XXH3_64bits_reset(&call->hash);
+    XXH3_64bits_reset(call->hash);
     upload_frames_init(&call->frames, &events, call);
     call->next = call->env->uploads;
     if (call->next != NULL) {
@@ -349,7 +360,7 @@ static void upload_data(struct session *session, const uint8_t *bytes, size_t si
 /* Everything that must be true before a commit. */
 static enum exec_code upload_check(const struct upload_call *call, struct exec_error *err)
 {
-    const uint64_t hash = XXH3_64bits_digest(&call->hash);
+    const uint64_t hash = XXH3_64bits_digest(call->hash);
 
     if (!upload_frames_at_boundary(&call->frames)) {
         return EXEC_FAIL(err, EXEC_INTERNAL, "the request ended inside a message");

@@ -1,15 +1,16 @@
-#include "result_chunk.h"
+#include "result_encoder.h"
 
 #include <stdlib.h>
 
-void result_encoder_init(struct result_encoder *encoder)
+bool result_encoder_init(struct result_encoder *encoder)
 {
-    *encoder = (struct result_encoder){0};
-    XXH3_64bits_reset(&encoder->hash);
+    *encoder = (struct result_encoder){.hash = XXH3_createState()};
+    return encoder->hash != NULL && XXH3_64bits_reset(encoder->hash) == XXH_OK;
 }
 
 void result_encoder_fini(struct result_encoder *encoder)
 {
+    XXH3_freeState(encoder->hash);
     free(encoder->schema_bytes);
     encoder->schema_bytes = NULL;
 }
@@ -21,7 +22,7 @@ void result_encoder_schema(struct result_encoder *encoder, const struct exec_sch
         encoder->no_memory = true;
         return;
     }
-    XXH3_64bits_update(&encoder->hash, encoder->schema_bytes, encoder->schema_size);
+    XXH3_64bits_update(encoder->hash, encoder->schema_bytes, encoder->schema_size);
 }
 
 struct result_chunk *result_encoder_chunk(struct result_encoder *encoder, struct job_run *run,
@@ -40,7 +41,7 @@ struct result_chunk *result_encoder_chunk(struct result_encoder *encoder, struct
     for (uint32_t i = 0; i < result->message.piece_count; i++) {
         const struct arrow_piece *piece = &result->message.pieces[i];
         if (piece->size > 0) {
-            XXH3_64bits_update(&encoder->hash, piece->bytes, piece->size);
+            XXH3_64bits_update(encoder->hash, piece->bytes, piece->size);
         }
     }
     encoder->chunk_count++;
@@ -49,8 +50,8 @@ struct result_chunk *result_encoder_chunk(struct result_encoder *encoder, struct
 
 uint64_t result_encoder_finish(struct result_encoder *encoder)
 {
-    XXH3_64bits_update(&encoder->hash, arrow_end_of_stream, ARROW_EOS_BYTES);
-    return XXH3_64bits_digest(&encoder->hash);
+    XXH3_64bits_update(encoder->hash, arrow_end_of_stream, ARROW_EOS_BYTES);
+    return XXH3_64bits_digest(encoder->hash);
 }
 
 void result_chunk_destroy(struct result_chunk *chunk)

@@ -1,5 +1,5 @@
-#ifndef RESULT_CHUNK_H
-#define RESULT_CHUNK_H
+#ifndef RESULT_ENCODER_H
+#define RESULT_ENCODER_H
 
 #include "bridge.h"
 #include "response.h"
@@ -16,7 +16,7 @@ struct job_run;
 /* Worker side of one job's result. Written by the job's callbacks (one at a time, in order), read
  * by the loop after `done`. */
 struct result_encoder {
-    XXH3_state_t hash; /* of every byte so far */
+    XXH3_state_t *hash; /* of every byte so far */
     uint64_t chunk_count;
     uint8_t *schema_bytes;
     size_t schema_size;
@@ -31,7 +31,7 @@ struct result_chunk {
     struct arrow_batch_message message;
 };
 
-void result_encoder_init(struct result_encoder *encoder);
+bool result_encoder_init(struct result_encoder *encoder); /* false: no memory */
 void result_encoder_fini(struct result_encoder *encoder);
 
 /* On a worker. */
