@@ -234,8 +234,8 @@ static enum exec_code columns_build(struct walk *walk, const struct arrow_field 
     return code == EXEC_OK ? walk_end(walk) : code;
 }
 
-/* How many widened indices to make room for. An index takes at least a byte of the body: more of them
- * than bytes means a lie about the rows or buffers that overlap. */
+/* How many widened indices to make room for. An index takes at least a byte of the body: more of
+ * them than bytes means a lie about the rows or buffers that overlap. */
 static enum exec_code widened_count(const struct arrow_message *message,
                                     const struct arrow_field *fields, uint32_t field_count,
                                     size_t body_bytes, size_t *count_out, struct exec_error *err)

@@ -10,8 +10,8 @@
 /* Arrow IPC stream reading from untrusted bytes in any split. Every flatbuffer passes the Verifier;
  * every buffer is bounds-checked against its body; offsets and UTF-8 are left to whoever copies
  * (exec_upload_append) or to arrow_batch_validate. Reads: every type of exec/types.def, large_utf8,
- * large_binary, date32, dictionary<utf8 or binary> with integer indices. Anything else, compression and
- * big-endian bodies end in EXEC_NOT_IMPLEMENTED naming the field and its type. */
+ * large_binary, date32, dictionary<utf8 or binary> with integer indices. Anything else, compression
+ * and big-endian bodies end in EXEC_NOT_IMPLEMENTED naming the field and its type. */
 
 struct arrow_reader;
 
@@ -24,8 +24,9 @@ enum arrow_event {
 };
 
 /* One record batch; `body` is malloc'd and owned by the caller (free it when the columns are not
- * needed any more), columns point into it (and, for dictionaries, into a reference-counted dictionary
- * that arrow_batch_fini lets go). Batches may be fini'd on any thread and outlive the reader. */
+ * needed any more), columns point into it (and, for dictionaries, into a reference-counted
+ * dictionary that arrow_batch_fini lets go). Batches may be fini'd on any thread and outlive the
+ * reader. */
 struct arrow_batch {
     struct exec_column_buffers *columns; /* malloc'd with it: freed by arrow_batch_fini */
     uint32_t column_count;

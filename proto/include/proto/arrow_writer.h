@@ -19,14 +19,14 @@ struct arrow_piece {
 };
 
 struct arrow_batch_message {
-    uint8_t *header; /* malloc'd; the first piece */
+    uint8_t *header;            /* malloc'd; the first piece */
     struct arrow_piece *pieces; /* malloc'd; header, then buffers and padding in body order */
     uint32_t piece_count;
     size_t size; /* of all pieces; a multiple of 8 */
 };
 
-/* Columns plain, all of row_count rows. 64-bit offsets are written as 32-bit ones. 0 or -1: no memory,
- * or a column of more than 2 GiB of text. */
+/* Columns plain, all of row_count rows. 64-bit offsets are written as 32-bit ones. 0 or -1: no
+ * memory, or a column of more than 2 GiB of text. */
 int arrow_write_batch(const struct exec_column_buffers *columns, uint32_t column_count,
                       uint64_t row_count, struct arrow_batch_message *message_out);
 void arrow_batch_message_fini(struct arrow_batch_message *message);

@@ -12,10 +12,10 @@ enum { GRPC_PREFIX_BYTES = 5 };
 void grpc_prefix_write(uint8_t prefix_out[GRPC_PREFIX_BYTES], uint32_t message_bytes);
 
 enum grpc_frame_result {
-    GRPC_FRAME_MORE,     /* all input taken, no whole message yet */
-    GRPC_FRAME_MESSAGE,  /* `message` is whole; feed the rest of the input again */
-    GRPC_FRAME_TOO_BIG,  /* length above the limit: RESOURCE_EXHAUSTED */
-    GRPC_FRAME_BAD_FLAG, /* flag > 1: INTERNAL */
+    GRPC_FRAME_MORE,       /* all input taken, no whole message yet */
+    GRPC_FRAME_MESSAGE,    /* `message` is whole; feed the rest of the input again */
+    GRPC_FRAME_TOO_BIG,    /* length above the limit: RESOURCE_EXHAUSTED */
+    GRPC_FRAME_BAD_FLAG,   /* flag > 1: INTERNAL */
     GRPC_FRAME_COMPRESSED, /* flag 1: UNIMPLEMENTED, we accept identity only */
     GRPC_FRAME_NO_MEMORY,
 };

@@ -8,8 +8,8 @@
 
 /* Protobuf's JSON mapping over protobuf-c descriptors (JSON itself by jansson): lowerCamelCase and
  * snake_case names, int64 as string or number, bytes as base64, enums by name or number, Duration
- * "1.5s", Timestamp RFC 3339, maps as objects, null = unset. An unknown field is an error naming line
- * and column. */
+ * "1.5s", Timestamp RFC 3339, maps as objects, null = unset. An unknown field is an error naming
+ * line and column. */
 
 /* Returns a message to free with protobuf_c_message_free_unpacked(message, NULL), or NULL and err
  * (err->line, err->column and the field's path in detail; `name` is the file for the message). */
