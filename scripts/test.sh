@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test: units, lint, fuzz replays and end-to-end in the dev preset,
-# the same under ASan+UBSan, and the threads under TSan.
+# Installs, builds and runs every test: units, lint, fuzz replays and end-to-end in the release preset,
+# then all but lint under ASan+UBSan (a debug build) and under TSan.
 #   scripts/test.sh            everything
-#   scripts/test.sh dev        one preset (dev, asan, tsan)
+#   scripts/test.sh release    one preset (release, asan, tsan, dev)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/packages.sh
@@ -20,7 +20,7 @@ if ! cmp -s tests/requirements.txt "$venv/requirements.txt" 2>/dev/null; then
   cp tests/requirements.txt "$venv/requirements.txt"
 fi
 
-presets=("${@:-dev asan tsan}")
+presets=("${@:-release asan tsan}")
 read -r -a presets <<<"${presets[*]}"
 passed=0 failed=0 skipped=0
 for preset in "${presets[@]}"; do
