@@ -10,7 +10,7 @@ morsel_test(exec csv_types LABELS unit)
 morsel_test(exec expr_bind LABELS unit)
 morsel_test(exec hash_vec LABELS unit)
 morsel_test(exec io LABELS unit)
-morsel_test(exec result_chunk LABELS unit LINKS exec_test_support)
+
 morsel_test(exec row_layout LABELS unit)
 morsel_test(exec sched LABELS unit)
 morsel_test(exec spec_check LABELS unit LINKS exec_test_support)
