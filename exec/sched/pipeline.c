@@ -103,11 +103,11 @@ static void pipeline_queue_split(struct sched *sched, const struct sched_range *
     const uint32_t cap = pipeline->job->workers_max;
     const uint32_t parts = cap > 0 && cap < sched->worker_count ? cap : sched->worker_count;
     const uint64_t units = range->end - range->begin;
-    const uint64_t part_units = (units / parts + align) / align * align;
     struct sched_range part = *range;
 
     for (uint32_t lane = 0; lane < parts && part.begin < range->end; lane++) {
-        const uint64_t end = (part.begin + part_units) / align * align;
+        const uint64_t share = units / parts * (lane + 1) + units % parts * (lane + 1) / parts;
+        const uint64_t end = (range->begin + share + align - 1) / align * align;
         part.end = lane + 1 == parts || end > range->end ? range->end : end;
         if (part.end > part.begin) {
             pipeline_queue(sched, lane, &part);

@@ -223,9 +223,11 @@ bool slots_is_of(struct slots *slots, uint32_t slot, const struct sched_job *job
 double slots_weight(struct slots *slots, uint32_t slot)
 {
     const struct slot *of = &slots->slots[slot];
-    const double consumed_ns =
-        (double)at_load_relaxed(&of->consumed_ns) / (double)slots->worker_count;
     const double weight = slots->priority_weight[at_load_relaxed(&of->priority) + PRIORITY_MAX];
+    /* By weight as well: otherwise a heavy job would decay sooner and lose what its weight gives.
+     */
+    const double consumed_ns =
+        (double)at_load_relaxed(&of->consumed_ns) / ((double)slots->worker_count * weight);
     if (consumed_ns <= DECAY_START_NS) {
         return weight;
     }
