@@ -1,5 +1,4 @@
 # End-to-end: real programs, stock clients (grpcio, pyarrow) from the venv that scripts/test.sh makes.
-set(e2e_python ${CMAKE_SOURCE_DIR}/build/venv/bin/python)
 add_test(NAME e2e/stubs COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/e2e/make_stubs.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 set_tests_properties(e2e/stubs PROPERTIES LABELS e2e FIXTURES_SETUP stubs)
 
