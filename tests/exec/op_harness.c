@@ -70,7 +70,7 @@ static __int128 integer_extreme(uint8_t kind, bool top)
 
 static double random_real(uint64_t value, uint64_t dice)
 {
-    static const double special[] = {NAN, -NAN, 0.0, -0.0, INFINITY, -INFINITY, 1e30, -1e30, 1e-30};
+    static const double special[] = {NAN, -NAN, 0.0, -0.0, INFINITY, -INFINITY, 1e30, -1e30, 0.125};
 
     if (dice % 13 == 0) {
         return special[dice / 13 % (sizeof special / sizeof special[0])];
@@ -102,8 +102,8 @@ void cell_random(struct cell *cell, const struct exec_type *type, uint64_t disti
         cell->integer = integer_extreme(type->kind, dice / 17 % 2 == 0);
     } else {
         cell->integer = type->kind == EXEC_TYPE_BOOL ? value % 2 : value % 100;
-        if (exec_type_width(type->kind) > 1) {
-            cell->integer = value % 30000;
+        if (type->kind != EXEC_TYPE_BOOL && exec_type_width(type->kind) > 1) {
+            cell->integer = exec_type_width(type->kind) == 2 ? value % 30000 : value;
         }
     }
 }

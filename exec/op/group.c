@@ -1,0 +1,293 @@
+#include "op/group_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Making an aggregation: types, kernels, how a group's row looks. */
+
+static const char *const function_names[] = {
+    [EXEC_AGG_NONE] = "none",
+    [EXEC_AGG_COUNT_STAR] = "count_star",
+    [EXEC_AGG_COUNT] = "count",
+    [EXEC_AGG_SUM] = "sum",
+    [EXEC_AGG_MIN] = "min",
+    [EXEC_AGG_MAX] = "max",
+    [EXEC_AGG_AVG] = "avg",
+    [EXEC_AGG_COUNT_DISTINCT] = "count_distinct",
+    [EXEC_AGG_VAR_SAMP] = "var_samp",
+    [EXEC_AGG_STDDEV_SAMP] = "stddev_samp",
+    [EXEC_AGG_ANY_VALUE] = "any_value",
+};
+
+const char *group_function_name(enum exec_aggregate_function function)
+{
+    return (uint32_t)function < EXEC_AGG_FUNCTION_COUNT ? function_names[function] : "unknown";
+}
+
+static struct exec_type sum_type(const struct exec_type *argument)
+{
+    const enum vec_storage storage = vec_storage(argument->kind);
+
+    if (storage == VEC_F32 || storage == VEC_F64) {
+        return (struct exec_type){.kind = EXEC_TYPE_FLOAT64};
+    }
+    if (storage == VEC_I64 || storage == VEC_U64 || storage == VEC_DECIMAL) {
+        return (struct exec_type){.kind = EXEC_TYPE_DECIMAL128,
+                                  .precision = EXEC_DECIMAL_DIGITS_MAX,
+                                  .scale = argument->scale};
+    }
+    return (struct exec_type){.kind = EXEC_TYPE_INT64};
+}
+
+/* Sums and averages are of numbers; the storage alone does not tell a date from an integer. */
+static bool function_takes(enum exec_aggregate_function function, const struct exec_type *argument)
+{
+    if (function == EXEC_AGG_SUM || function == EXEC_AGG_AVG) {
+        return exec_type_is_numeric(argument->kind);
+    }
+    return true;
+}
+
+enum exec_code group_measure_type(enum exec_aggregate_function function,
+                                  const struct exec_type *argument, struct exec_type *type_out,
+                                  struct exec_error *err)
+{
+    char text[EXEC_TYPE_TEXT_BYTES];
+
+    if (function == EXEC_AGG_COUNT_STAR || (function == EXEC_AGG_COUNT && argument != NULL)) {
+        *type_out = (struct exec_type){.kind = EXEC_TYPE_INT64};
+        return EXEC_OK;
+    }
+    if (function <= EXEC_AGG_NONE || function >= EXEC_AGG_FUNCTION_COUNT || argument == NULL) {
+        return EXEC_FAIL(err, EXEC_BAD_SPEC, "aggregate function %s needs an argument",
+                         group_function_name(function));
+    }
+    if (function == EXEC_AGG_COUNT_DISTINCT || function == EXEC_AGG_VAR_SAMP ||
+        function == EXEC_AGG_STDDEV_SAMP) {
+        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "aggregate function %s",
+                         group_function_name(function));
+    }
+    if (!function_takes(function, argument) ||
+        agg_kernel(function, vec_storage(argument->kind)) == NULL) {
+        return EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "%s of %s", group_function_name(function),
+                         exec_type_text(argument, text));
+    }
+    *type_out = *argument;
+    if (function == EXEC_AGG_SUM) {
+        *type_out = sum_type(argument);
+    } else if (function == EXEC_AGG_AVG) {
+        *type_out = (struct exec_type){.kind = EXEC_TYPE_FLOAT64};
+    }
+    return EXEC_OK;
+}
+
+/* ---- create -------------------------------------------------------------------------------------
+ */
+
+/* An input is the argument; or the filter of a count without argument. */
+static const struct exec_type *input_type(const struct group_measure *measure)
+{
+    if (measure->argument != NULL && measure->function != EXEC_AGG_COUNT_STAR) {
+        return expr_type(measure->argument);
+    }
+    return measure->filter == NULL ? NULL : expr_type(measure->filter);
+}
+
+static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exec_type *input_types,
+                                     struct exec_error *err)
+{
+    struct group_aggregate *aggregate = &group->aggregates[m];
+    const struct group_measure *measure = &group->plan.measures[m];
+    const struct exec_type *input = input_type(measure);
+    struct exec_type type;
+
+    if (group_measure_type(measure->function, input, &type, err) != EXEC_OK) {
+        return err->code;
+    }
+    *aggregate = (struct group_aggregate){.measure = *measure, .input = UINT32_MAX};
+    aggregate->kernel =
+        agg_kernel(measure->function, input == NULL ? VEC_NONE : vec_storage(input->kind));
+    if (input != NULL) {
+        aggregate->scale = input->scale;
+        aggregate->input = group->input_count;
+        input_types[group->plan.key_count + group->input_count++] = *input;
+    }
+    aggregate->state_offset = group->state_bytes;
+    group->state_bytes += (aggregate->kernel->state_bytes + 15) / 16 * 16;
+    return EXEC_OK;
+}
+
+static bool init_layouts(struct group *group, const struct exec_type *types)
+{
+    struct nu_arena *arena = &group->job->plan;
+    const uint32_t column_count = group->plan.key_count + group->input_count;
+
+    if (!row_layout_init(&group->layout, arena, types, group->plan.key_count, sizeof(uint64_t)) ||
+        !row_layout_init(&group->record_layout, arena, types, column_count, sizeof(uint64_t))) {
+        return false;
+    }
+    const uint32_t state_offset = group_table_state_offset(&group->layout);
+    for (uint32_t m = 0; m < group->plan.measure_count; m++) {
+        group->aggregates[m].state_offset += state_offset;
+    }
+    const uint64_t fit = GROUP_HOT_BYTES / (state_offset + group->state_bytes + 1);
+    group->hot_row_limit = fit > GROUP_HOT_ROWS       ? GROUP_HOT_ROWS
+                           : fit < GROUP_HOT_ROWS_MIN ? GROUP_HOT_ROWS_MIN
+                                                      : fit;
+    return true;
+}
+
+static bool init_workers(struct group *group)
+{
+    struct job_context *job = group->job;
+    struct nu_arena *arena = &job->plan;
+    const uint32_t count = job->worker_count;
+
+    group->workers = nu_arena_calloc(arena, count * sizeof *group->workers, 128);
+    group->backlogs = nu_arena_alloc(arena, count * sizeof(void *), 8);
+    if (group->workers == NULL || group->backlogs == NULL) {
+        return false;
+    }
+    for (uint32_t w = 0; w < count; w++) {
+        struct group_worker *worker = &group->workers[w];
+        nu_arena_init(&worker->hot_arena, job->pages, job->worker_node[w], &job->budget);
+        nu_arena_init(&worker->backlog_arena, job->pages, job->worker_node[w], &job->budget);
+        group_table_init(&worker->hot, &group->layout, group->state_bytes, 0, &worker->hot_arena);
+        radix_rows_init(&worker->backlog, &worker->backlog_arena, group->record_layout.row_bytes,
+                        group->radix_bits);
+        group->backlogs[w] = &worker->backlog;
+    }
+    return true;
+}
+
+static bool init_partitions(struct group *group)
+{
+    struct job_context *job = group->job;
+    const uint32_t count = UINT32_C(1) << group->radix_bits;
+
+    group->partitions = nu_arena_calloc(&job->plan, count * sizeof *group->partitions, 128);
+    for (uint32_t p = 0; group->partitions != NULL && p < count; p++) {
+        struct group_partition *partition = &group->partitions[p];
+        nu_arena_init(&partition->arena, job->pages, p * job->node_count / count, &job->budget);
+        group_table_init(&partition->own, &group->layout, group->state_bytes, group->radix_bits,
+                         &partition->arena);
+        partition->table = &partition->own;
+    }
+    return group->partitions != NULL;
+}
+
+static enum exec_code init(struct group *group, struct exec_error *err)
+{
+    struct nu_arena *arena = &group->job->plan;
+    const uint32_t measure_count = group->plan.measure_count;
+    const uint32_t column_max = group->plan.key_count + measure_count + 1;
+    struct exec_type *types = nu_arena_alloc(arena, column_max * sizeof *types, 8);
+
+    group->aggregates = nu_arena_calloc(arena, (measure_count + 1) * sizeof *group->aggregates, 8);
+    group->input_kinds = nu_arena_calloc(arena, column_max, 8);
+    if (types == NULL || group->aggregates == NULL || group->input_kinds == NULL) {
+        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of an aggregation");
+    }
+    for (uint32_t k = 0; k < group->plan.key_count; k++) {
+        types[k] = *expr_type(group->plan.keys[k]);
+    }
+    for (uint32_t m = 0; m < measure_count; m++) {
+        if (init_aggregate(group, m, types, err) != EXEC_OK) {
+            return err->code;
+        }
+    }
+    if (!init_layouts(group, types) || !init_workers(group) || !init_partitions(group)) {
+        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of an aggregation");
+    }
+    return EXEC_OK;
+}
+
+enum exec_code group_create(struct job_context *job, const struct group_plan *plan,
+                            struct group **group_out, struct exec_error *err)
+{
+    struct group *group = nu_arena_calloc(&job->plan, sizeof *group, 128);
+
+    if (group == NULL) {
+        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of an aggregation");
+    }
+    group->job = job;
+    group->plan = *plan;
+    group->sink = (struct op_sink){.kind = &group_sink_kind, .rel = plan->rel};
+    group->source = (struct op_source){.kind = &group_source_kind, .rel = plan->rel};
+    /* At least four partitions a worker, so that the last ones do not leave workers idle for long.
+     */
+    group->radix_bits = 6;
+    while (group->radix_bits < 8 && UINT32_C(1) << group->radix_bits < 4 * job->worker_count) {
+        group->radix_bits++;
+    }
+    if (init(group, err) != EXEC_OK) {
+        err->rel = plan->rel;
+        return err->code;
+    }
+    *group_out = group;
+    return EXEC_OK;
+}
+
+struct op_sink *group_sink(struct group *group)
+{
+    return &group->sink;
+}
+
+struct op_source *group_source(struct group *group)
+{
+    return &group->source;
+}
+
+/* ---- end
+ * -------------------------------------------------------------------------------------------- */
+
+enum push_result group_fail(const struct group *group, struct exec_error *err)
+{
+    if (err->rel == 0) {
+        err->rel = group->plan.rel;
+    }
+    job_fail(group->job, err);
+    return PUSH_FAILED;
+}
+
+enum push_result group_fail_memory(const struct group *group, const struct nu_arena *arena)
+{
+    job_fail_memory(group->job, arena, "the groups of an aggregation");
+    return PUSH_FAILED;
+}
+
+static void count_memory(const struct group *group, struct group_figures *figures)
+{
+    for (uint32_t w = 0; w < group->job->worker_count; w++) {
+        const struct group_worker *worker = &group->workers[w];
+        figures->memory_bytes += worker->hot_arena.charged_bytes;
+        figures->memory_bytes += worker->backlog_arena.charged_bytes;
+        figures->hot_hits += worker->hits;
+        figures->hot_misses += worker->misses;
+    }
+    for (uint32_t p = 0; p < UINT32_C(1) << group->radix_bits; p++) {
+        figures->memory_bytes += group->partitions[p].arena.charged_bytes;
+    }
+}
+
+void group_free(struct group *group)
+{
+    if (group->figures.partitions == 0) {
+        group->figures.partitions = UINT32_C(1) << group->merge_bits;
+        count_memory(group, &group->figures);
+    }
+    for (uint32_t w = 0; w < group->job->worker_count; w++) {
+        nu_arena_destroy(&group->workers[w].hot_arena);
+        nu_arena_destroy(&group->workers[w].backlog_arena);
+    }
+    for (uint32_t p = 0; p < UINT32_C(1) << group->radix_bits; p++) {
+        nu_arena_destroy(&group->partitions[p].arena);
+    }
+}
+
+void group_figures(const struct group *group, struct group_figures *out)
+{
+    *out = group->figures;
+    /* relaxed: a figure. */
+    out->groups = atomic_load_explicit(&group->groups, memory_order_relaxed);
+}

@@ -1,0 +1,251 @@
+#include "op/group_state.h"
+#include "vec/bitmap.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* From expressions to aggregate kernels and back to columns. */
+
+/* ---- inputs -------------------------------------------------------------------------------------
+ */
+
+/* Bits of `rows` where the filter is true. */
+static void select_true(const struct batch *in, const struct vec *filter, uint64_t *bits)
+{
+    const uint8_t *values = filter->data;
+
+    for (uint32_t p = 0; p < in->sel_count; p++) {
+        const uint32_t row = batch_row(in, p);
+        const bool is_true = vec_is_valid(filter, row) && values[filter->constant ? 0 : row] != 0;
+        bits[row / 64] |= (uint64_t)is_true << row % 64;
+    }
+}
+
+/* Nulls the values whose row the filter does not pass. */
+static bool apply_filter(const struct batch *in, const struct vec *filter, struct nu_arena *scratch,
+                         struct vec *input)
+{
+    uint64_t *bits = nu_arena_calloc(scratch, BATCH_WORDS * sizeof *bits, 8);
+    const struct vec given = *input;
+
+    if (bits == NULL || !vec_flatten(&given, in->row_count, scratch, input)) {
+        return false;
+    }
+    select_true(in, filter, bits);
+    if (input->valid != NULL) {
+        bitmap_and(bits, bits, input->valid, in->row_count);
+    }
+    input->valid = bits;
+    return true;
+}
+
+static bool eval(const struct group *group, struct pipe_run *run, const struct expr *expr,
+                 const struct batch *in, struct vec *out)
+{
+    struct exec_error err = {0};
+
+    if (expr_eval(expr, in, run->scratch, out, &err) == EXEC_OK) {
+        return true;
+    }
+    group_fail(group, &err);
+    return false;
+}
+
+/* The argument is evaluated on the rows the filter passes, so that sum(1 / x) filter (x <> 0) does
+ * not raise. */
+static bool eval_argument(const struct group *group, struct pipe_run *run,
+                          const struct group_measure *measure, const struct batch *in,
+                          struct vec *out)
+{
+    struct batch passed = *in;
+    struct exec_error err = {0};
+
+    if (measure->filter != NULL && expr_can_raise(measure->argument)) {
+        uint16_t *sel = nu_arena_alloc(run->scratch, BATCH_ROWS * sizeof *sel, 8);
+        if (sel == NULL) {
+            group_fail_memory(group, run->scratch);
+            return false;
+        }
+        if (expr_select(measure->filter, in, run->scratch, sel, &passed.sel_count, &err) !=
+            EXEC_OK) {
+            group_fail(group, &err);
+            return false;
+        }
+        passed.sel = sel;
+    }
+    return eval(group, run, measure->argument, &passed, out);
+}
+
+static bool eval_input(const struct group *group, struct pipe_run *run,
+                       const struct group_measure *measure, const struct batch *in, struct vec *out)
+{
+    struct vec filter;
+    const bool has_argument = measure->argument != NULL && measure->function != EXEC_AGG_COUNT_STAR;
+
+    if (measure->filter != NULL && !eval(group, run, measure->filter, in, &filter)) {
+        return false;
+    }
+    if (has_argument && !eval_argument(group, run, measure, in, out)) {
+        return false;
+    }
+    if (measure->filter == NULL) {
+        return true;
+    }
+    if (!has_argument) {
+        *out = filter;
+    }
+    if (!apply_filter(in, &filter, run->scratch, out)) {
+        group_fail_memory(group, run->scratch);
+        return false;
+    }
+    return true;
+}
+
+bool group_rows_eval(const struct group *group, struct pipe_run *run, const struct batch *in,
+                     struct group_rows *rows_out)
+{
+    const struct group_plan *plan = &group->plan;
+    const uint32_t column_count = plan->key_count + group->input_count;
+    struct vec *columns = nu_arena_alloc(run->scratch, (column_count + 1) * sizeof *columns, 8);
+
+    if (columns == NULL) {
+        group_fail_memory(group, run->scratch);
+        return false;
+    }
+    *rows_out =
+        (struct group_rows){.batch = in, .keys = columns, .inputs = columns + plan->key_count};
+    for (uint32_t k = 0; k < plan->key_count; k++) {
+        if (!eval(group, run, plan->keys[k], in, &rows_out->keys[k])) {
+            return false;
+        }
+    }
+    for (uint32_t m = 0; m < plan->measure_count; m++) {
+        const struct group_aggregate *aggregate = &group->aggregates[m];
+        if (aggregate->input != UINT32_MAX &&
+            !eval_input(group, run, &aggregate->measure, in, &rows_out->inputs[aggregate->input])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- update
+ * ---------------------------------------------------------------------------------------- */
+
+struct update {
+    uint16_t source[BATCH_ROWS]; /* row of the vec */
+    uint16_t present[BATCH_ROWS];
+    unsigned char *present_rows[BATCH_ROWS];
+};
+
+/* Rows of the vec that are present, and where they go. */
+static uint32_t drop_nulls(const struct vec *vec, uint32_t count, unsigned char *const *rows,
+                           struct update *update)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        update->present[kept] = update->source[i];
+        update->present_rows[kept] = rows[i];
+        kept += bitmap_get(vec->valid, update->source[i]);
+    }
+    return kept;
+}
+
+static bool update_one(const struct group_aggregate *aggregate, const struct vec *vec,
+                       uint32_t count, unsigned char *const *rows, struct update *update,
+                       struct nu_arena *strings)
+{
+    const struct agg_kernel *kernel = aggregate->kernel;
+
+    if (vec == NULL || (vec->valid == NULL && !vec->constant)) {
+        return kernel->update(vec == NULL ? NULL : vec->data, update->source, count, rows,
+                              aggregate->state_offset, strings);
+    }
+    if (vec->constant) {
+        if (!vec_is_valid(vec, 0)) {
+            return true;
+        }
+        memset(update->present, 0, count * sizeof *update->present);
+        return kernel->update(vec->data, update->present, count, rows, aggregate->state_offset,
+                              strings);
+    }
+    const uint32_t kept = drop_nulls(vec, count, rows, update);
+    return kernel->update(vec->data, update->present, kept, update->present_rows,
+                          aggregate->state_offset, strings);
+}
+
+bool group_update(const struct group *group, const struct group_rows *from,
+                  const uint16_t *positions, uint32_t count, unsigned char *const *rows,
+                  struct nu_arena *strings)
+{
+    struct update update;
+
+    for (uint32_t i = 0; i < count; i++) {
+        update.source[i] = (uint16_t)batch_row(from->batch, positions[i]);
+    }
+    for (uint32_t m = 0; m < group->plan.measure_count; m++) {
+        const struct group_aggregate *aggregate = &group->aggregates[m];
+        const struct vec *vec =
+            aggregate->input == UINT32_MAX ? NULL : &from->inputs[aggregate->input];
+        if (!update_one(aggregate, vec, count, rows, &update, strings)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- output
+ * ---------------------------------------------------------------------------------------- */
+
+static enum push_result fail_overflow(const struct group *group, uint32_t m)
+{
+    const struct group_aggregate *aggregate = &group->aggregates[m];
+    const struct group_measure *measure = &aggregate->measure;
+    char argument[EXEC_TYPE_TEXT_BYTES];
+    char result[EXEC_TYPE_TEXT_BYTES];
+    struct exec_error err;
+
+    EXEC_FAIL(&err, EXEC_OVERFLOW, "measure %" PRIu32 ", %s(%s): the result does not fit %s", m + 1,
+              group_function_name(measure->function),
+              exec_type_text(expr_type(measure->argument), argument),
+              exec_type_text(&measure->type, result));
+    return group_fail(group, &err);
+}
+
+static enum push_result measure_column(const struct group *group, struct pipe_run *run, uint32_t m,
+                                       unsigned char *const *rows, uint32_t count, struct vec *out)
+{
+    const struct group_aggregate *aggregate = &group->aggregates[m];
+    uint64_t *valid = nu_arena_calloc(run->scratch, BATCH_WORDS * sizeof *valid, 8);
+    void *data;
+
+    if (valid == NULL ||
+        !vec_alloc(aggregate->measure.type.kind, count, run->scratch, out, &data)) {
+        return group_fail_memory(group, run->scratch);
+    }
+    if (aggregate->kernel->finish(rows, count, aggregate->state_offset, aggregate->scale, data,
+                                  valid) < count) {
+        return fail_overflow(group, m);
+    }
+    out->valid = valid;
+    return PUSH_MORE;
+}
+
+enum push_result group_columns(const struct group *group, struct pipe_run *run,
+                               unsigned char *const *rows, uint32_t count, struct vec *columns)
+{
+    const uint32_t key_count = group->plan.key_count;
+
+    for (uint32_t k = 0; k < key_count; k++) {
+        if (!row_gather(&group->layout, k, rows, count, run->scratch, &columns[k])) {
+            return group_fail_memory(group, run->scratch);
+        }
+    }
+    for (uint32_t m = 0; m < group->plan.measure_count; m++) {
+        if (measure_column(group, run, m, rows, count, &columns[key_count + m]) != PUSH_MORE) {
+            return PUSH_FAILED;
+        }
+    }
+    return PUSH_MORE;
+}

@@ -1,0 +1,129 @@
+#ifndef EXEC_OP_GROUP_STATE_H
+#define EXEC_OP_GROUP_STATE_H
+
+#include "hash/group_table.h"
+#include "hash/radix_rows.h"
+#include "kernel/agg.h"
+#include "op/group.h"
+#include "op/job_context.h"
+
+/* The insides of an aggregation, shared by group.c, group_measures.c, group_sink.c, group_source.c.
+ *
+ *   batch -> hot table of the worker (bounded; full of whatever came first)
+ *              hit: states updated in cache
+ *              miss: a record (hash, keys, arguments) in the worker's backlog
+ *   backlog full -> replayed, partition by partition, into the partitions' tables (one owner at a
+ * time) group source, one unit a partition: hot tables and what is left of backlogs join the
+ * partition's table; then its groups are pushed.
+ *
+ * So memory is O(groups) plus a constant a worker, whatever the number of rows. Without keys the
+ * hot table holds the one group. */
+
+enum {
+    GROUP_HOT_BYTES = 2 << 20, /* of rows: what a core's L2 can hold beside its other work */
+    GROUP_HOT_ROWS = 16 << 10,
+    GROUP_HOT_ROWS_MIN = 1 << 10,
+    GROUP_BACKLOG_ROWS = 16 << 10,      /* about 1 ms of replay */
+    GROUP_BACKLOG_BYTES = 8 << 20,      /* strings included */
+    GROUP_UNPARTITIONED_ROWS = 4 << 10, /* of all hot tables: below, one unit merges everything */
+    GROUP_WINDOW_ROWS = 64 << 10,       /* between two judgements of the hot table's use */
+};
+
+struct group_aggregate {
+    const struct agg_kernel *kernel;
+    struct group_measure measure;
+    uint32_t state_offset; /* in the group's row */
+    uint32_t input;        /* column of `inputs`; UINT32_MAX: every row counts, nothing is read */
+    int32_t scale;         /* of a decimal argument */
+};
+
+struct group_worker {
+    _Alignas(128) struct nu_arena hot_arena;
+    struct nu_arena backlog_arena;
+    struct group_table hot;
+    struct radix_rows backlog;
+    uint64_t backlog_count;
+    uint64_t hits, misses;
+    uint64_t window_rows, window_hits;
+    uint32_t windows_skipped; /* > 0: the hot table is not asked in this many windows */
+};
+
+enum group_phase { GROUP_HOT, GROUP_BACKLOG, GROUP_EMIT, GROUP_EMITTED };
+
+/* A partition: its table, and in the group source where the work on it stands. */
+struct group_partition {
+    _Alignas(128) _Atomic bool busy; /* acquire to take, release to leave: guards arena and table */
+    struct nu_arena arena;
+    struct group_table own;
+    struct group_table *table; /* own, or a hot table adopted whole */
+    enum group_phase phase;
+    uint32_t worker; /* GROUP_HOT: whose table */
+    const struct row_chunk *chunk;
+    uint32_t row; /* of chunk */
+    struct radix_reader reader;
+    struct radix_run run; /* rows of the reader not replayed yet */
+};
+
+struct group {
+    struct op_sink sink;
+    struct op_source source;
+    struct job_context *job;
+    struct group_plan plan;
+    struct row_layout layout;        /* keys */
+    struct row_layout record_layout; /* keys, then inputs */
+    struct group_aggregate *aggregates;
+    uint32_t input_count;
+    uint8_t *input_kinds;
+    uint32_t state_bytes;
+    uint64_t hot_row_limit;
+    uint32_t radix_bits; /* of backlogs and partitions */
+    uint32_t merge_bits; /* of the group source: radix_bits, or 0 where one unit does it all */
+    struct group_worker *workers;
+    struct group_partition *partitions;
+    const struct radix_rows **backlogs;
+    _Atomic bool flushed;    /* some partition holds groups already; relaxed, read after the sink */
+    _Atomic uint64_t groups; /* relaxed: a figure */
+    struct group_figures figures;
+};
+
+extern const struct sink_kind group_sink_kind;
+extern const struct source_kind group_source_kind;
+
+enum push_result group_fail(const struct group *group, struct exec_error *err);
+enum push_result group_fail_memory(const struct group *group, const struct nu_arena *arena);
+
+/* Gives back every table and backlog. Idempotent; figures stay. */
+void group_free(struct group *group);
+
+/* ---- measures -----------------------------------------------------------------------------------
+ */
+
+/* Rows on their way into groups: keys and inputs are vecs on `batch`; an input is null where it
+ * does not count (a null argument, a filter that is not true). */
+struct group_rows {
+    const struct batch *batch;
+    struct vec *keys;
+    struct vec *inputs;
+};
+
+/* Evaluates keys and inputs; false: the job has failed. Memory from run->scratch. */
+bool group_rows_eval(const struct group *group, struct pipe_run *run, const struct batch *in,
+                     struct group_rows *rows_out);
+
+/* states of rows[i] take in positions[i] of the batch. false: `strings` is out of memory. */
+bool group_update(const struct group *group, const struct group_rows *from,
+                  const uint16_t *positions, uint32_t count, unsigned char *const *rows,
+                  struct nu_arena *strings);
+
+/* Output columns of groups: keys, then measures. PUSH_MORE or PUSH_FAILED. */
+enum push_result group_columns(const struct group *group, struct pipe_run *run,
+                               unsigned char *const *rows, uint32_t count, struct vec *columns);
+
+/* ---- replay
+ * ---------------------------------------------------------------------------------------- */
+
+/* `count` records (at most BATCH_ROWS) into a table. false: the job has failed. */
+bool group_replay(struct group *group, struct pipe_run *run, struct group_table *table,
+                  unsigned char *const *records, uint32_t count);
+
+#endif
