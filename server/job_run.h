@@ -36,7 +36,7 @@ struct job_run {
     struct exec_job *job;
     struct result_encoder encoder;
     struct bridge_event schema_event, lost_event, done_event;
-    struct exec_chunk *lost[8]; /* chunks there was no memory to pass on */
+    struct exec_chunk *lost[128]; /* chunks there was no memory to pass on */
     uint32_t lost_count;
     uint32_t chunks_out; /* chunks the loop holds */
     bool ended, cancelled_by_drain;
