@@ -377,6 +377,22 @@ void exec_job_status(const struct exec_job *job, struct exec_job_status *out)
     }
 }
 
+void exec_job_worker(const struct exec_job *job, uint32_t worker,
+                     struct exec_job_worker *worker_out)
+{
+    assert(worker < job->context.worker_count);
+    const struct job_worker *own = &job->workers[worker];
+
+    *worker_out = (struct exec_job_worker){
+        .node = job->context.worker_node[worker],
+        .morsels_local = own->morsels_local,
+        .morsels_remote = own->morsels_remote,
+        .rows_local = own->rows_local,
+        .rows_remote = own->rows_remote,
+        .busy_ns = own->busy_ns,
+    };
+}
+
 const struct exec_error *exec_job_error(const struct exec_job *job)
 {
     return &job->context.error;

@@ -108,6 +108,15 @@ struct exec_job_status {
 };
 void exec_job_status(const struct exec_job *job, struct exec_job_status *status_out);
 
+/* What one worker did for one job. Rows are those a source handed over (file bytes for files). */
+struct exec_job_worker {
+    uint32_t node;
+    uint64_t morsels_local, morsels_remote, rows_local, rows_remote, busy_ns;
+};
+/* After `done` only; worker < exec_engine_worker_count. */
+void exec_job_worker(const struct exec_job *job, uint32_t worker,
+                     struct exec_job_worker *worker_out);
+
 /* After `done` only. The error of a failed job (code EXEC_OK when it succeeded), valid as long as the
  * reference. */
 const struct exec_error *exec_job_error(const struct exec_job *job);
