@@ -73,28 +73,42 @@ void dispatcher_return(struct worker *worker, const struct sched_range *range)
     dispatcher_push_home(worker, range, INJECT_BACK);
 }
 
-void dispatcher_keep(struct worker *worker, const struct sched_range *range,
-                     enum dispatcher_source source)
+/* False when the range went to the own deque. */
+static bool dispatcher_goes_home(struct worker *worker, const struct sched_range *range,
+                                 enum dispatcher_source source)
 {
     const int32_t slot = at_load_relaxed(&worker->slot);
     if (dispatcher_policy(worker, slot) == EXEC_POLICY_SHARED) {
         dispatcher_push_home(worker, range, INJECT_FRONT);
-        return;
+        return true;
     }
     if (source == DISPATCHER_ROTATE) {
         dispatcher_push_home(worker, range, INJECT_BACK);
-        return;
+        return true;
     }
-    const bool was_empty = deque_count(&worker->deque) == 0;
     if (!deque_push(&worker->deque, range)) {
         WORKER_COUNT(worker, overflows, 1);
         dispatcher_push_home(worker, range, INJECT_BACK);
-        return;
+        return true;
     }
+    return false;
+}
+
+void dispatcher_keep(struct worker *worker, const struct sched_range *range,
+                     enum dispatcher_source source)
+{
+    const bool was_empty = deque_count(&worker->deque) == 0;
     /* Behind another entry it is not the next to be stolen; whoever takes that one wakes more. */
-    if (was_empty) {
+    if (!dispatcher_goes_home(worker, range, source) && was_empty) {
         park_signal(worker->sched, worker->node, false);
     }
+}
+
+void dispatcher_resume(struct worker *worker, const struct sched_range *range,
+                       enum dispatcher_source source)
+{
+    /* Should another job's turn come first, dispatcher_leave offers the range to all. */
+    (void)dispatcher_goes_home(worker, range, source);
 }
 
 void dispatcher_share(struct worker *worker, const struct sched_range *range)
@@ -123,9 +137,24 @@ void dispatcher_share(struct worker *worker, const struct sched_range *range)
 
 void dispatcher_vacate(struct worker *worker, uint32_t slot)
 {
-    if (slots_leave(&worker->sched->slots, slot) != SLOTS_LEFT) {
-        park_signal(worker->sched, worker->node, true);
+    switch (slots_leave(&worker->sched->slots, slot)) {
+        case SLOTS_LEFT: return;
+        case SLOTS_LEFT_WORK: park_signal(worker->sched, worker->node, true); return;
+        case SLOTS_NEXT_JOB: park_signal_all(worker->sched); return; /* its ranges lie anywhere */
     }
+}
+
+/* The job of the worker's slot has had its time. Kept by worker between looks, so that a morsel
+ * does not touch a line that all workers write. */
+static void dispatcher_account(struct worker *worker)
+{
+    struct slots *slots = &worker->sched->slots;
+    const int32_t slot = at_load_relaxed(&worker->slot);
+    if (slot >= 0 && worker->unaccounted_ns > 0) {
+        at_add_relaxed(&slots->slots[slot].consumed_ns, worker->unaccounted_ns);
+        worker->pass[slot] += (double)worker->unaccounted_ns / slots_weight(slots, (uint32_t)slot);
+    }
+    worker->unaccounted_ns = 0;
 }
 
 void dispatcher_leave(struct worker *worker)
@@ -135,6 +164,7 @@ void dispatcher_leave(struct worker *worker)
     if (slot < 0) {
         return;
     }
+    dispatcher_account(worker);
     while (deque_pop(&worker->deque, &range)) {
         dispatcher_push_home(worker, &range, INJECT_BACK);
     }
@@ -143,14 +173,6 @@ void dispatcher_leave(struct worker *worker)
 }
 
 /* ---- which job ------------------------------------------------------------------------------ */
-
-void dispatcher_account(struct worker *worker, uint64_t run_ns)
-{
-    struct slots *slots = &worker->sched->slots;
-    const uint32_t slot = (uint32_t)at_load_relaxed(&worker->slot);
-    at_add_relaxed(&slots->slots[slot].consumed_ns, run_ns);
-    worker->pass[slot] += (double)run_ns / slots_weight(slots, slot);
-}
 
 /* A job that is new here, or had no work here for a while, starts where the others are now. */
 static double dispatcher_pass(struct worker *worker, uint32_t slot)
@@ -229,7 +251,7 @@ static enum dispatcher_source dispatcher_take(struct worker *worker, struct sche
     if (!dispatcher_pop_queue(worker, slot, lane, &other)) {
         return DISPATCHER_KEEP;
     }
-    dispatcher_keep(worker, range_out, DISPATCHER_KEEP);
+    dispatcher_resume(worker, range_out, DISPATCHER_KEEP);
     *range_out = other;
     worker->rotated = true;
     return DISPATCHER_ROTATE;
@@ -243,6 +265,7 @@ enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range
         return DISPATCHER_KEEP;
     }
     worker->looked_ns = worker->now_ns;
+    dispatcher_account(worker);
     for (uint32_t i = 0; i < DISPATCHER_TRIES_MAX; i++) {
         const int32_t slot = dispatcher_choose(worker);
         if (slot < 0) {

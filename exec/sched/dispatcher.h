@@ -24,6 +24,9 @@ uint32_t dispatcher_home_lane(const struct sched *sched, enum exec_policy policy
  * full, rotates, or the policy has no deques. */
 void dispatcher_keep(struct worker *worker, const struct sched_range *range,
                      enum dispatcher_source source);
+/* The same for what the worker itself goes on with next: wakes nobody for it. */
+void dispatcher_resume(struct worker *worker, const struct sched_range *range,
+                       enum dispatcher_source source);
 /* Put the far half of a range where others take it first. */
 void dispatcher_share(struct worker *worker, const struct sched_range *range);
 /* Put a range into its home queue. The worker has the seat of its slot. */
@@ -33,8 +36,5 @@ void dispatcher_return(struct worker *worker, const struct sched_range *range);
 void dispatcher_vacate(struct worker *worker, uint32_t slot);
 /* Give up the seat; ranges still in the deque go home first. */
 void dispatcher_leave(struct worker *worker);
-
-/* The job of the worker's slot has had run_ns of its time. */
-void dispatcher_account(struct worker *worker, uint64_t run_ns);
 
 #endif

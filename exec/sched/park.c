@@ -51,6 +51,13 @@ void park_signal_worker(struct sched *sched, uint32_t worker)
     (void)park_wake(sched, worker);
 }
 
+void park_signal_all(struct sched *sched)
+{
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        (void)park_wake(sched, i);
+    }
+}
+
 void park_wake_all(struct sched *sched)
 {
     for (uint32_t i = 0; i < sched->worker_count; i++) {

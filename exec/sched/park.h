@@ -42,6 +42,9 @@ struct park_seat {
 void park_signal(struct sched *sched, uint32_t node, bool everywhere);
 /* Work for `worker` alone. */
 void park_signal_worker(struct sched *sched, uint32_t worker);
+/* Work for any of them. */
+void park_signal_all(struct sched *sched);
+/* The engine stops: everybody up, without a search. */
 void park_wake_all(struct sched *sched);
 
 /* Become a searcher, unless enough search (not asked with `forced`). */

@@ -8,7 +8,6 @@
 
 #define SLOT_SEAT (1ULL << 32)
 #define SLOT_GENERATION (1ULL << 48) /* so that a stale word never matches that of a later job */
-#define SLOT_QUEUED(word) ((uint32_t)(word))
 #define SLOT_SEATS(word) ((uint32_t)((word) % SLOT_GENERATION / SLOT_SEAT))
 #define SLOT_IS_FREE(word) ((word) % SLOT_GENERATION == 0)
 #define SLOT_OF_TICKET(ticket) ((uint32_t)((ticket) % SLOTS_MAX))
@@ -197,7 +196,7 @@ enum slots_left slots_leave(struct slots *slots, uint32_t slot)
                 continue;
             }
             const bool full = SLOT_SEATS(word) >= at_load_relaxed(&from->seats_max);
-            return full && SLOT_QUEUED(word) != 0 ? SLOTS_LEFT_WORK : SLOTS_LEFT;
+            return full ? SLOTS_LEFT_WORK : SLOTS_LEFT;
         }
         spin_lock(&slots->lock);
         const bool last = at_cas(&from->word, &word, word - SLOT_SEAT);

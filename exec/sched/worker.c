@@ -123,7 +123,7 @@ static void worker_rejoin(struct worker *worker, struct sched_range *range)
         next.node == range->node && next.serial == 0) {
         range->end = next.end;
     } else {
-        dispatcher_keep(worker, &next, DISPATCHER_KEEP);
+        dispatcher_resume(worker, &next, DISPATCHER_KEEP);
     }
 }
 
@@ -141,6 +141,7 @@ static void worker_park_range(struct worker *worker, struct sched_range *range)
     /* Once kept, the range may be requeued, run and settled by others: the guard keeps the
      * pipeline. */
     at_add(&pipeline->units_left, 1);
+    assert(pipeline->ops->park != NULL && pipeline->ops->unpark_all != NULL);
     if (!pipeline->ops->park(pipeline, worker->index, range)) {
         dispatcher_return(worker, range);
     } else if (at_load(&pipeline->stopped) || at_load(&pipeline->job->cancelled)) {
@@ -194,7 +195,7 @@ static void worker_settle(struct worker *worker, struct sched_range *range, uint
         if (source == DISPATCHER_KEEP) {
             worker_rejoin(worker, range);
         }
-        dispatcher_keep(worker, range, source);
+        dispatcher_resume(worker, range, source);
     }
 }
 
@@ -224,7 +225,7 @@ static void worker_run(struct worker *worker, struct sched_range *range,
             morsel_adapt(pipeline, target, done, run_ns);
         }
         worker_count_morsel(worker, range, done, run_ns);
-        dispatcher_account(worker, run_ns);
+        worker->unaccounted_ns += run_ns;
         WORKER_COUNT(worker, busy_ns, run_ns);
         worker_settle(worker, range, done, outcome, source);
         at_store_relaxed(&worker->run_since_ns, 0);

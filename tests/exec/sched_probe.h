@@ -6,6 +6,7 @@
 
 #include "exec/exec.h"
 #include "sched/sched.h"
+#include "sched_probe_topology.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -234,28 +235,6 @@ static inline void probe_job_wait(struct probe_job *job, uint32_t count)
             failed = sem_timedwait(&job->done, &until);
         } while (failed != 0 && errno == EINTR);
         cr_assert_eq(failed, 0, "a pipeline does not finish");
-    }
-}
-
-/* node_count nodes of cpus_per_node CPUs, no SMT, one L3 and one socket a node, distance 20. */
-static inline void probe_topology(struct nu_topology *topology, uint32_t node_count,
-                                  uint32_t cpus_per_node)
-{
-    memset(topology, 0, sizeof *topology);
-    topology->fake = true;
-    topology->node_count = node_count;
-    for (uint32_t node = 0; node < node_count; node++) {
-        for (uint32_t other = 0; other < node_count; other++) {
-            topology->distance[node][other] = node == other ? 10 : 20;
-        }
-        for (uint32_t i = 0; i < cpus_per_node; i++) {
-            const uint16_t cpu = (uint16_t)topology->cpu_count++;
-            topology->cpus[cpu] = (struct nu_cpu){.os_cpu = cpu,
-                                                  .node = (uint16_t)node,
-                                                  .core = cpu,
-                                                  .l3 = (uint16_t)node,
-                                                  .socket = (uint16_t)node};
-        }
     }
 }
 
