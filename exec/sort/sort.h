@@ -6,10 +6,11 @@
 #include "op/pipe.h"
 
 /* Sort and top-n as pipes: input -> sort sink (rows kept per worker; top-n keeps offset + limit of
- * them in a heap); then the run pipe (one unit a worker's run: sort it; NULL for top-n); then the
- * ordered source (serial: one worker at a time, in order) -> downstream. Rows equal on all keys keep
- * an order that depends on values only where the keys decide; ties are broken by the whole row, so
- * that the result does not depend on the number of workers. */
+ * them in a heap); then the run pipe (one unit a run of at most 262,144 rows: sort it; NULL for
+ * top-n); then the ordered source (serial: one worker at a time, in order) -> downstream. A limit +
+ * offset of more than 8,192 rows is a sort that stops early, with a run pipe. Rows equal on all
+ * keys come in the order of their columns from left to right, ascending, nulls last, so that the
+ * result does not depend on the number of workers. */
 
 struct sort;
 
@@ -31,7 +32,7 @@ struct sort_plan {
 enum exec_code sort_create(struct job_context *job, const struct sort_plan *plan,
                            struct sort **sort_out, struct exec_error *err);
 struct op_sink *sort_sink(struct sort *sort);
-struct op_source *sort_run_source(struct sort *sort); /* NULL for top-n */
+struct op_source *sort_run_source(struct sort *sort); /* NULL: no run pipe */
 struct op_source *sort_ordered_source(struct sort *sort);
 
 #endif
