@@ -9,7 +9,7 @@
  * strings are copied to one of two arenas; when most of it is garbage the live ones move to the
  * other. */
 
-enum { STRINGS_KEPT_BYTES = 1 << 20 };
+enum { STRINGS_KEPT_BYTES = 1 << 18 };
 
 static struct nu_arena *heap_strings(struct sort_heap *heap)
 {

@@ -10,7 +10,7 @@
 #include "op_harness.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { COLUMNS_MAX = 5, KEYS_MAX = 4, COMPUTED = COLUMNS_MAX };
@@ -100,7 +100,7 @@ static void twin_lines(const struct sort_case *sort_case, struct lines *lines)
 {
     const uint32_t row_count = sort_case->cells.row_count;
     uint32_t *rows = malloc((row_count + 1) * sizeof *rows);
-    const int64_t end = sort_case->limit < 0 || sort_case->offset + sort_case->limit > row_count
+    const int64_t end = sort_case->limit < 0 || sort_case->limit > row_count - sort_case->offset
                             ? row_count
                             : sort_case->offset + sort_case->limit;
 

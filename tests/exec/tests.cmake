@@ -14,6 +14,8 @@ morsel_test(exec io LABELS unit)
 
 morsel_test(exec row_layout LABELS unit)
 morsel_test(exec sched LABELS unit)
+morsel_test(exec sort LABELS unit)
+target_sources(test_sort PRIVATE exec/op_harness.c)
 morsel_test(exec spec_check LABELS unit LINKS exec_test_support)
 morsel_test(exec sched_jobs LABELS unit)
 morsel_test(exec table LABELS unit)
