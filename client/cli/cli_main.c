@@ -1,0 +1,88 @@
+#include "commands.h"
+#include "interrupt.h"
+
+#include <locale.h>
+
+enum cli_exit cmd_check(const struct cli_options *options, uint32_t args_min, uint32_t args_max,
+                        bool server_needed)
+{
+    struct cli_error err = {0};
+    const char *name = cli_command_text(options->command);
+
+    if (options->arg_count < args_min || options->arg_count > args_max) {
+        EXEC_FAIL(&err.exec, EXEC_BAD_SPEC, "%s arguments; see morsel help %s",
+                  options->arg_count < args_min ? "too few" : "too many", name);
+        return run_fail(options, &err, NULL, false);
+    }
+    if (server_needed && options->server == NULL) {
+        EXEC_FAIL(&err.exec, EXEC_BAD_SPEC,
+                  "morsel %s asks a server: give --server HOST:PORT or set MORSEL_SERVER", name);
+        return run_fail(options, &err, NULL, false);
+    }
+    return EXIT_OK;
+}
+
+static enum cli_exit cmd_help(const struct cli_options *options)
+{
+    struct cli_error err = {0};
+
+    if (options->arg_count == 0) {
+        cli_help_print(stdout, CLI_NO_COMMAND);
+        return EXIT_OK;
+    }
+    const enum cli_command command = cli_command_of(options->args[0]);
+    if (command == CLI_NO_COMMAND) {
+        EXEC_FAIL(&err.exec, EXEC_BAD_SPEC, "unknown command '%.100s'; see morsel help",
+                  options->args[0]);
+        return run_fail(options, &err, NULL, false);
+    }
+    cli_help_print(stdout, command);
+    return EXIT_OK;
+}
+
+static enum cli_exit dispatch(const struct cli_options *options)
+{
+    if (options->help) {
+        cli_help_print(stdout, options->command);
+        return EXIT_OK;
+    }
+    switch (options->command) {
+        case CLI_JOIN: return cmd_join(options);
+        case CLI_GROUP: return cmd_group(options);
+        case CLI_RUN: return cmd_run(options);
+        case CLI_EXPLAIN: return cmd_explain(options);
+        case CLI_JOBS: return cmd_jobs(options);
+        case CLI_CANCEL: return cmd_cancel(options);
+        case CLI_UPLOAD: return cmd_upload(options);
+        case CLI_LOAD: return cmd_load(options);
+        case CLI_TABLES: return cmd_tables(options);
+        case CLI_DROP: return cmd_drop(options);
+        case CLI_PING: return cmd_ping(options);
+        case CLI_VERSION: return cmd_version(options);
+        case CLI_HELP: return cmd_help(options);
+        case CLI_NO_COMMAND:
+        case CLI_COMMAND_COUNT: break;
+    }
+    cli_help_print(stderr, CLI_NO_COMMAND);
+    return EXIT_USAGE;
+}
+
+enum cli_exit cli_main(int argc, char **argv)
+{
+    struct cli_options options;
+    struct cli_error err = {0};
+
+    /* For the width of characters only: numbers stay as they are everywhere. */
+    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
+        setlocale(LC_CTYPE, "");
+    }
+    interrupt_install();
+    if (cli_options_parse(&options, argc, argv, &err.exec) != EXEC_OK) {
+        return run_fail(&options, &err, NULL, false);
+    }
+    const enum cli_exit code = dispatch(&options);
+    if (fflush(stdout) != 0 && code == EXIT_OK) {
+        return EXIT_PIPE;
+    }
+    return code;
+}

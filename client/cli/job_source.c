@@ -1,0 +1,75 @@
+#include "job_source.h"
+
+#include <string.h>
+
+struct job_source *source_create(const struct cli_options *options, struct cli_error *err)
+{
+    return options->server == NULL ? embedded_source_create(options, err)
+                                   : remote_source_create(options, err);
+}
+
+struct exec_schema source_schema_copy(struct plan_builder *plan, const struct exec_schema *schema)
+{
+    struct exec_field *fields = plan_alloc(plan, (schema->field_count + 1) * sizeof *fields);
+
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        fields[i] = schema->fields[i];
+        fields[i].name = plan_text(plan, fields[i].name, strlen(fields[i].name));
+    }
+    return (struct exec_schema){.fields = fields, .field_count = schema->field_count};
+}
+
+static bool policy_parse(const char *text, enum exec_policy *policy_out)
+{
+    static const char *const names[] = {"default", "numa", "steal", "shared", "static"};
+
+    for (int i = 1; i < 5; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *policy_out = (enum exec_policy)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum exec_code source_apply_options(const struct cli_options *options, struct exec_job_options *job,
+                                    struct exec_error *err)
+{
+    if (options->memory_bytes != 0) {
+        job->memory_limit_bytes = options->memory_bytes;
+    }
+    if (options->threads != 0) {
+        job->workers_max = options->threads;
+    }
+    if (options->timeout_ns != 0) {
+        job->timeout_ns = options->timeout_ns;
+    }
+    for (uint32_t i = 0; i < options->settings.count; i++) {
+        const char *text = options->settings.texts[i], *value = strchr(text, '=') + 1;
+        const int key = (int)(value - 1 - text);
+        uint64_t count = 0;
+        if (key == 6 && memcmp(text, "policy", 6) == 0) {
+            if (!policy_parse(value, &job->policy)) {
+                return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                                 "--set policy=%.40s: expected numa, steal, shared or static",
+                                 value);
+            }
+        } else if (key == 11 && memcmp(text, "morsel_rows", 11) == 0) {
+            if (!cli_count_parse(value, UINT32_MAX, &count)) {
+                return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set morsel_rows=%.40s: expected a count",
+                                 value);
+            }
+            job->morsel_rows = (uint32_t)count;
+        } else if (options->server != NULL ||
+                   !((key == 8 && memcmp(text, "io_uring", 8) == 0) ||
+                     (key == 12 && memcmp(text, "pool_reserve", 12) == 0) ||
+                     (key == 13 && memcmp(text, "topology_file", 13) == 0))) {
+            return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set: unknown key '%.*s'%s", key, text,
+                             options->server != NULL
+                                 ? " (a server's jobs take policy and morsel_rows)"
+                                 : " (expected policy, morsel_rows, io_uring, pool_reserve or "
+                                   "topology_file)");
+        }
+    }
+    return EXEC_OK;
+}
