@@ -57,22 +57,22 @@ static bool is(const uint8_t *name, size_t name_bytes, const char *text)
     return name_bytes == strlen(text) && memcmp(name, text, name_bytes) == 0;
 }
 
-static enum grpc_code parse_status(const uint8_t *value, size_t value_bytes)
+static enum grpc_code parse_status(const uint8_t *value, size_t column_value_bytes)
 {
     unsigned code = 0;
 
-    for (size_t i = 0; i < value_bytes; i++) {
+    for (size_t i = 0; i < column_value_bytes; i++) {
         if (value[i] < '0' || value[i] > '9' || i > 2) {
             return GRPC_UNKNOWN;
         }
         code = code * 10 + (unsigned)(value[i] - '0');
     }
-    return value_bytes == 0 || code >= GRPC_CODE_COUNT ? GRPC_UNKNOWN : (enum grpc_code)code;
+    return column_value_bytes == 0 || code >= GRPC_CODE_COUNT ? GRPC_UNKNOWN : (enum grpc_code)code;
 }
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-                     size_t name_bytes, const uint8_t *value, size_t value_bytes, uint8_t flags,
-                     void *owner)
+                     size_t name_bytes, const uint8_t *value, size_t column_value_bytes,
+                     uint8_t flags, void *owner)
 {
     struct grpc_call *call = call_of(owner, frame->hd.stream_id);
 
@@ -81,7 +81,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         return 0;
     }
     call->header_fields++;
-    call->header_bytes += (uint32_t)(name_bytes + value_bytes + 32);
+    call->header_bytes += (uint32_t)(name_bytes + column_value_bytes + 32);
     if (call->header_fields > CALL_HEADER_FIELDS_MAX ||
         call->header_bytes > CALL_HEADER_BYTES_MAX) {
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -89,18 +89,20 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (is(name, name_bytes, ":status")) {
         call->http_status = atoi((const char *)value);
     } else if (is(name, name_bytes, "content-type")) {
-        call->grpc_content = value_bytes >= 16 && memcmp(value, "application/grpc", 16) == 0;
+        call->grpc_content = column_value_bytes >= 16 && memcmp(value, "application/grpc", 16) == 0;
     } else if (is(name, name_bytes, "server")) {
-        snprintf(call->server, sizeof call->server, "%.*s", (int)value_bytes, (const char *)value);
+        snprintf(call->server, sizeof call->server, "%.*s", (int)column_value_bytes,
+                 (const char *)value);
     } else if (is(name, name_bytes, "grpc-status")) {
         call->have_status = true;
-        call->status = parse_status(value, value_bytes);
+        call->status = parse_status(value, column_value_bytes);
     } else if (is(name, name_bytes, "grpc-message")) {
-        grpc_message_decode((const char *)value, value_bytes, call->message, sizeof call->message);
+        grpc_message_decode((const char *)value, column_value_bytes, call->message,
+                            sizeof call->message);
     } else if (is(name, name_bytes, "grpc-status-details-bin") &&
-               value_bytes < sizeof call->details) {
-        memcpy(call->details, value, value_bytes);
-        call->details_bytes = value_bytes;
+               column_value_bytes < sizeof call->details) {
+        memcpy(call->details, value, column_value_bytes);
+        call->details_bytes = column_value_bytes;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
+#include "column_value.h"
 #include "morsel_result.h"
-#include "value_text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ uint64_t morsel_batch_rows(const struct morsel_batch *batch)
 
 bool morsel_batch_is_null(const struct morsel_batch *batch, uint32_t column, uint64_t row)
 {
-    return value_is_null(column_of(batch, column, row), row);
+    return column_value_is_null(column_of(batch, column, row), row);
 }
 
 bool morsel_batch_bool(const struct morsel_batch *batch, uint32_t column, uint64_t row)
@@ -63,7 +63,7 @@ bool morsel_batch_bool(const struct morsel_batch *batch, uint32_t column, uint64
     const struct exec_column_buffers *buffers = column_of(batch, column, row);
 
     assert(buffers->type.kind == EXEC_TYPE_BOOL);
-    return value_bool(buffers, row);
+    return column_value_bool(buffers, row);
 }
 
 int64_t morsel_batch_int64(const struct morsel_batch *batch, uint32_t column, uint64_t row)
@@ -72,7 +72,7 @@ int64_t morsel_batch_int64(const struct morsel_batch *batch, uint32_t column, ui
     const enum exec_type_kind kind = (enum exec_type_kind)buffers->type.kind;
 
     assert(exec_type_is_integer(kind) || kind == EXEC_TYPE_DATE32 || kind == EXEC_TYPE_TIMESTAMP);
-    return value_int64(buffers, row);
+    return column_value_int64(buffers, row);
 }
 
 double morsel_batch_double(const struct morsel_batch *batch, uint32_t column, uint64_t row)
@@ -80,7 +80,7 @@ double morsel_batch_double(const struct morsel_batch *batch, uint32_t column, ui
     const struct exec_column_buffers *buffers = column_of(batch, column, row);
 
     assert(exec_type_is_numeric((enum exec_type_kind)buffers->type.kind));
-    return value_double(buffers, row);
+    return column_value_double(buffers, row);
 }
 
 static bool is_text(const struct exec_column_buffers *buffers)
@@ -94,26 +94,26 @@ const char *morsel_batch_bytes(const struct morsel_batch *batch, uint32_t column
     const struct exec_column_buffers *buffers = column_of(batch, column, row);
 
     assert(is_text(buffers));
-    if (value_is_null(buffers, row)) {
+    if (column_value_is_null(buffers, row)) {
         *size_out = 0;
         return "";
     }
-    return value_bytes(buffers, row, size_out);
+    return column_value_bytes(buffers, row, size_out);
 }
 
 size_t morsel_batch_text(const struct morsel_batch *batch, uint32_t column, uint64_t row,
                          char *text_out, size_t text_bytes)
 {
     const struct exec_column_buffers *buffers = column_of(batch, column, row);
-    char text[VALUE_TEXT_BYTES] = "";
+    char text[COLUMN_VALUE_TEXT_BYTES] = "";
     const char *from = text;
     size_t size = 0;
 
-    if (!value_is_null(buffers, row)) {
+    if (!column_value_is_null(buffers, row)) {
         if (is_text(buffers)) {
-            from = value_bytes(buffers, row, &size);
+            from = column_value_bytes(buffers, row, &size);
         } else {
-            size = value_text(buffers, row, text);
+            size = column_value_text(buffers, row, text);
         }
     }
     if (text_bytes > 0) {

@@ -55,25 +55,25 @@ static enum exec_code csv_option(struct plan_builder *plan, struct exec_csv_opti
     const char *colon = memchr(text, ':', size);
     const size_t key = colon == NULL ? size : (size_t)(colon - text);
     const char *value = colon == NULL ? text + size : colon + 1;
-    const size_t value_bytes = size - (size_t)(value - text);
+    const size_t column_value_bytes = size - (size_t)(value - text);
 
     if (key == 6 && memcmp(text, "header", 6) == 0) {
-        const bool no = value_bytes == 5 && memcmp(value, "false", 5) == 0;
+        const bool no = column_value_bytes == 5 && memcmp(value, "false", 5) == 0;
         csv->no_header = no;
-        if (no || (value_bytes == 4 && memcmp(value, "true", 4) == 0)) {
+        if (no || (column_value_bytes == 4 && memcmp(value, "true", 4) == 0)) {
             return EXEC_OK;
         }
     }
     if (key == 9 && memcmp(text, "delimiter", 9) == 0 &&
-        delimiter_parse(value, value_bytes, &csv->delimiter)) {
+        delimiter_parse(value, column_value_bytes, &csv->delimiter)) {
         return EXEC_OK;
     }
-    if (key == 5 && memcmp(text, "quote", 5) == 0 && value_bytes == 1) {
+    if (key == 5 && memcmp(text, "quote", 5) == 0 && column_value_bytes == 1) {
         csv->quote = value[0];
         return EXEC_OK;
     }
     if (key == 4 && memcmp(text, "null", 4) == 0 && colon != NULL) {
-        const char *at = value, *end = value + value_bytes;
+        const char *at = value, *end = value + column_value_bytes;
         while (at <= end) {
             const char *comma = memchr(at, ',', (size_t)(end - at));
             const char *stop = comma == NULL ? end : comma;

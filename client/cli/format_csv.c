@@ -2,7 +2,7 @@
  * tab. A text that would read back as NULL (equal to the NULL text, the empty text included) is
  * quoted. */
 #include "batch_writer.h"
-#include "value_text.h"
+#include "column_value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,19 +57,19 @@ static void write_hex(struct batch_writer *writer, const char *bytes, size_t siz
 static void write_value(struct batch_writer *writer, const struct exec_column_buffers *column,
                         uint64_t row)
 {
-    char text[VALUE_TEXT_BYTES];
+    char text[COLUMN_VALUE_TEXT_BYTES];
     size_t size = 0;
 
-    if (value_is_null(column, row)) {
+    if (column_value_is_null(column, row)) {
         output_text(writer->output, writer->null_text);
     } else if (column->type.kind == EXEC_TYPE_UTF8) {
-        const char *bytes = value_bytes(column, row, &size);
+        const char *bytes = column_value_bytes(column, row, &size);
         write_field(writer, bytes, size);
     } else if (column->type.kind == EXEC_TYPE_BINARY) {
-        const char *bytes = value_bytes(column, row, &size);
+        const char *bytes = column_value_bytes(column, row, &size);
         write_hex(writer, bytes, size);
     } else {
-        size = value_text(column, row, text);
+        size = column_value_text(column, row, text);
         output_write(writer->output, text, size);
     }
 }

@@ -2,7 +2,7 @@
  * digits; NaN and infinities, which JSON has no numbers for, are the texts protobuf uses; binary is
  * hex as in CSV; times are ISO 8601 texts. */
 #include "batch_writer.h"
-#include "value_text.h"
+#include "column_value.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,46 +46,46 @@ static void write_binary(struct output_file *output, const char *bytes, size_t s
 static void write_float(struct output_file *output, const struct exec_column_buffers *column,
                         uint64_t row)
 {
-    char text[VALUE_TEXT_BYTES];
-    const double value = value_double(column, row);
+    char text[COLUMN_VALUE_TEXT_BYTES];
+    const double value = column_value_double(column, row);
 
     if (isnan(value)) {
         output_text(output, "\"NaN\"");
     } else if (isinf(value)) {
         output_text(output, value < 0 ? "\"-Infinity\"" : "\"Infinity\"");
     } else {
-        output_write(output, text, value_text(column, row, text));
+        output_write(output, text, column_value_text(column, row, text));
     }
 }
 
 static void write_value(struct output_file *output, const struct exec_column_buffers *column,
                         uint64_t row)
 {
-    char text[VALUE_TEXT_BYTES];
+    char text[COLUMN_VALUE_TEXT_BYTES];
     size_t size = 0;
     const char *bytes = NULL;
 
-    if (value_is_null(column, row)) {
+    if (column_value_is_null(column, row)) {
         output_text(output, "null");
         return;
     }
     switch (column->type.kind) {
         case EXEC_TYPE_UTF8:
-            bytes = value_bytes(column, row, &size);
+            bytes = column_value_bytes(column, row, &size);
             write_string(output, bytes, size);
             return;
         case EXEC_TYPE_BINARY:
-            bytes = value_bytes(column, row, &size);
+            bytes = column_value_bytes(column, row, &size);
             write_binary(output, bytes, size);
             return;
         case EXEC_TYPE_FLOAT32:
         case EXEC_TYPE_FLOAT64: write_float(output, column, row); return;
         case EXEC_TYPE_DATE32:
         case EXEC_TYPE_TIMESTAMP:
-            size = value_text(column, row, text);
+            size = column_value_text(column, row, text);
             write_string(output, text, size);
             return;
-        default: output_write(output, text, value_text(column, row, text)); return;
+        default: output_write(output, text, column_value_text(column, row, text)); return;
     }
 }
 

@@ -1,7 +1,7 @@
 /* A table for people: the first rows, aligned; the whole result is counted all the same. Control
  * characters are shown as escapes, so that data cannot drive the terminal. */
 #include "batch_writer.h"
-#include "value_text.h"
+#include "column_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,24 +73,24 @@ static char *cell_text(const char *text, size_t size)
 static char *value_cell(const struct table_writer *table, const struct exec_column_buffers *column,
                         uint64_t row)
 {
-    char text[VALUE_TEXT_BYTES];
+    char text[COLUMN_VALUE_TEXT_BYTES];
     size_t size = 0;
     const char *bytes = text;
 
-    if (value_is_null(column, row)) {
+    if (column_value_is_null(column, row)) {
         return cell_text(table->base.null_text, strlen(table->base.null_text));
     }
     if (column->type.kind == EXEC_TYPE_UTF8) {
-        bytes = value_bytes(column, row, &size);
+        bytes = column_value_bytes(column, row, &size);
     } else if (column->type.kind == EXEC_TYPE_BINARY) {
-        bytes = value_bytes(column, row, &size);
+        bytes = column_value_bytes(column, row, &size);
         char hex[2 * CELL_WIDTH_MAX + 3] = "\\x";
         for (size_t i = 0; i < size && i < CELL_WIDTH_MAX; i++) {
             snprintf(hex + 2 + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
         }
         return cell_text(hex, strlen(hex));
     } else {
-        size = value_text(column, row, text);
+        size = column_value_text(column, row, text);
     }
     return cell_text(bytes, size);
 }

@@ -218,6 +218,32 @@ static uint32_t lower_between(struct sql_lowering *lowering, json_t *body, bool 
     return negated ? call1(lowering, "not", both, location) : both;
 }
 
+/* nullif(a, b) is CASE WHEN a = b THEN NULL ELSE a: written the other way round, so that NULL needs
+ * no type of its own. */
+static uint32_t lower_nullif(struct sql_lowering *lowering, json_t *left, json_t *right,
+                             long location)
+{
+    struct exec_when *when = plan_alloc(lowering->plan, sizeof *when);
+    const uint32_t first = sql_lower_expr(lowering, left);
+    const uint32_t second = first == 0 ? 0 : sql_lower_expr(lowering, right);
+    const struct exec_expr expr = {.kind = EXEC_EXPR_CASE,
+                                   .u.case_when = {.branches = when, .branch_count = 1}};
+    const struct plan_origin origin = sql_origin(lowering, location);
+
+    when->then = first;
+    when->when =
+        second == 0
+            ? 0
+            : call1(lowering, "not",
+                    call2(lowering, "coalesce", call2(lowering, "eq", first, second, location),
+                          plan_literal(lowering->plan,
+                                       &(struct exec_literal){.type = {.kind = EXEC_TYPE_BOOL}},
+                                       NULL),
+                          location),
+                    location);
+    return when->when == 0 ? 0 : plan_expr(lowering->plan, &expr, &origin);
+}
+
 static uint32_t lower_a_expr(struct sql_lowering *lowering, json_t *body, long location)
 {
     const char *kind = json_string_value(json_object_get(body, "kind"));
@@ -235,6 +261,15 @@ static uint32_t lower_a_expr(struct sql_lowering *lowering, json_t *body, long l
     }
     if (strcmp(kind, "AEXPR_BETWEEN") == 0 || strcmp(kind, "AEXPR_NOT_BETWEEN") == 0) {
         return lower_between(lowering, body, kind[6] == 'N', location);
+    }
+    if (strcmp(kind, "AEXPR_DISTINCT") == 0 || strcmp(kind, "AEXPR_NOT_DISTINCT") == 0) {
+        const uint32_t one = sql_lower_expr(lowering, left);
+        const uint32_t other = one == 0 ? 0 : sql_lower_expr(lowering, right);
+        return call2(lowering, kind[6] == 'N' ? "is_not_distinct_from" : "is_distinct_from", one,
+                     other, location);
+    }
+    if (strcmp(kind, "AEXPR_NULLIF") == 0) {
+        return lower_nullif(lowering, left, right, location);
     }
     const bool like = strcmp(kind, "AEXPR_LIKE") == 0, ilike = strcmp(kind, "AEXPR_ILIKE") == 0;
     if (!like && !ilike) {
@@ -359,6 +394,47 @@ static uint32_t lower_many(struct sql_lowering *lowering, const char *function, 
     return count < 0 ? 0 : plan_call(lowering->plan, function, args, (uint32_t)count, &origin);
 }
 
+/* Names PostgreSQL has for functions the engine calls otherwise. */
+static const char *engine_name(const char *name)
+{
+    static const struct {
+        const char *sql, *function;
+    } names[] = {
+        {"btrim", "trim"},         {"ceiling", "ceil"},     {"pow", "power"},
+        {"char_length", "length"}, {"substr", "substring"}, {"character_length", "length"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i].sql, name) == 0) {
+            return names[i].function;
+        }
+    }
+    return name;
+}
+
+/* extract(year from t) is year(t). */
+static uint32_t lower_extract(struct sql_lowering *lowering, json_t *args, long location)
+{
+    static const struct {
+        const char *field, *function;
+    } fields[] = {
+        {"year", "year"}, {"quarter", "quarter"}, {"month", "month"},
+        {"day", "day"},   {"dow", "day_of_week"}, {"doy", "day_of_year"},
+        {"hour", "hour"}, {"minute", "minute"},   {"second", "second"},
+    };
+    const char *field = json_string_value(json_object_get(
+        json_object_get(json_object_get(json_array_get(args, 0), "A_Const"), "sval"), "sval"));
+
+    for (size_t i = 0; field != NULL && i < sizeof fields / sizeof fields[0]; i++) {
+        if (strcmp(fields[i].field, field) == 0) {
+            return call1(lowering, fields[i].function,
+                         sql_lower_expr(lowering, json_array_get(args, 1)), location);
+        }
+    }
+    return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                      "extract(%.40s) is not implemented yet", field == NULL ? "?" : field);
+}
+
 static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long location)
 {
     json_t *names = json_object_get(body, "funcname");
@@ -374,12 +450,15 @@ static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long
     if (sql_is_aggregate(name)) {
         return sql_lower_aggregate(lowering, name, body, location);
     }
+    if (strcmp(name, "extract") == 0) {
+        return lower_extract(lowering, json_object_get(body, "args"), location);
+    }
     if (json_object_get(body, "agg_filter") != NULL ||
         json_is_true(json_object_get(body, "agg_star")) ||
         json_is_true(json_object_get(body, "agg_distinct"))) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC, "'%.60s' is not an aggregate", name);
     }
-    return lower_many(lowering, name, json_object_get(body, "args"), location);
+    return lower_many(lowering, engine_name(name), json_object_get(body, "args"), location);
 }
 
 static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)

@@ -27,17 +27,40 @@ static bool number_literal(const char *digits, struct exec_literal *out)
     return *end == '\0';
 }
 
+/* libpg_query 15 leaves out negative integers as well as zero (PostgreSQL folds the minus into the
+ * literal, whose place is then the minus): the digits are read from the text. */
+static bool left_out_integer(struct sql_lowering *lowering, long location, int64_t *value_out)
+{
+    const char *at = lowering->text->text + sql_offset(lowering->text, location);
+
+    *value_out = 0;
+    if (*at != '-') {
+        return true;
+    }
+    at += strspn(at, "-( \t\r\n");
+    if (*at < '0' || *at > '9') {
+        sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                   "write a number's digits right behind its minus");
+        return false;
+    }
+    *value_out = -strtoll(at, NULL, 10); /* at most 2^31: larger ones come as fval */
+    return true;
+}
+
 /* Whole numbers are int64 and others float64: there is no fixed-point literal but a cast.
  * Protobuf's JSON leaves zero and false out, so an empty object is one of them. */
 bool sql_lower_literal(struct sql_lowering *lowering, json_t *body, struct exec_literal *out)
 {
+    const long location = (long)json_integer_value(json_object_get(body, "location"));
     json_t *part = NULL;
 
     if ((part = json_object_get(body, "ival")) != NULL) {
-        *out = (struct exec_literal){
-            .type = {.kind = EXEC_TYPE_INT64},
-            .value.i64 = json_integer_value(json_object_get(part, "ival")),
-        };
+        json_t *value = json_object_get(part, "ival");
+        *out = (struct exec_literal){.type = {.kind = EXEC_TYPE_INT64}};
+        if (value == NULL) {
+            return left_out_integer(lowering, location, &out->value.i64);
+        }
+        out->value.i64 = json_integer_value(value);
         return true;
     }
     if ((part = json_object_get(body, "fval")) != NULL &&
@@ -65,8 +88,8 @@ bool sql_lower_literal(struct sql_lowering *lowering, json_t *body, struct exec_
         *out = (struct exec_literal){.is_null = true};
         return true;
     }
-    sql_refuse(lowering, json_integer_value(json_object_get(body, "location")),
-               EXEC_NOT_IMPLEMENTED, "this kind of literal is not implemented yet");
+    sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+               "this kind of literal is not implemented yet");
     return false;
 }
 

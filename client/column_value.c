@@ -1,4 +1,4 @@
-#include "value_text.h"
+#include "column_value.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -30,21 +30,22 @@ static uint64_t dictionary_row(const struct exec_column_buffers *column, uint64_
     }
 }
 
-bool value_is_null(const struct exec_column_buffers *column, uint64_t row)
+bool column_value_is_null(const struct exec_column_buffers *column, uint64_t row)
 {
     assert(row < column->row_count);
     if (column->validity != NULL && !bit(column->validity, row)) {
         return true;
     }
     return column->dictionary != NULL &&
-           value_is_null(column->dictionary, dictionary_row(column, row));
+           column_value_is_null(column->dictionary, dictionary_row(column, row));
 }
 
-const char *value_bytes(const struct exec_column_buffers *column, uint64_t row, size_t *size_out)
+const char *column_value_bytes(const struct exec_column_buffers *column, uint64_t row,
+                               size_t *size_out)
 {
     assert(row < column->row_count);
     if (column->dictionary != NULL) {
-        return value_bytes(column->dictionary, dictionary_row(column, row), size_out);
+        return column_value_bytes(column->dictionary, dictionary_row(column, row), size_out);
     }
     uint64_t begin, end;
     if (column->offset_bytes == 8) {
@@ -58,13 +59,13 @@ const char *value_bytes(const struct exec_column_buffers *column, uint64_t row, 
     return (const char *)column->values + begin;
 }
 
-bool value_bool(const struct exec_column_buffers *column, uint64_t row)
+bool column_value_bool(const struct exec_column_buffers *column, uint64_t row)
 {
     assert(row < column->row_count);
     return bit(column->values, row);
 }
 
-int64_t value_int64(const struct exec_column_buffers *column, uint64_t row)
+int64_t column_value_int64(const struct exec_column_buffers *column, uint64_t row)
 {
     assert(row < column->row_count);
     switch (column->type.kind) {
@@ -82,7 +83,7 @@ int64_t value_int64(const struct exec_column_buffers *column, uint64_t row)
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
-double value_double(const struct exec_column_buffers *column, uint64_t row)
+double column_value_double(const struct exec_column_buffers *column, uint64_t row)
 {
     assert(row < column->row_count);
     switch (column->type.kind) {
@@ -91,23 +92,23 @@ double value_double(const struct exec_column_buffers *column, uint64_t row)
         case EXEC_TYPE_UINT64: return (double)LOAD(uint64_t, column->values, row);
         case EXEC_TYPE_DECIMAL128:
             return (double)LOAD(wide, column->values, row) / pow(10, column->type.scale);
-        default: return (double)value_int64(column, row);
+        default: return (double)column_value_int64(column, row);
     }
 }
 
-static size_t float_text(double value, bool single, char text_out[VALUE_TEXT_BYTES])
+static size_t float_text(double value, bool single, char text_out[COLUMN_VALUE_TEXT_BYTES])
 {
     int size = 0;
 
     if (isnan(value)) {
-        return (size_t)snprintf(text_out, VALUE_TEXT_BYTES, "nan");
+        return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES, "nan");
     }
     if (isinf(value)) {
-        return (size_t)snprintf(text_out, VALUE_TEXT_BYTES, value < 0 ? "-inf" : "inf");
+        return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES, value < 0 ? "-inf" : "inf");
     }
     /* 6 and 15 digits always survive a round trip, 9 and 17 always suffice. */
     for (int digits = single ? 6 : 15; digits <= (single ? 9 : 17); digits++) {
-        size = snprintf(text_out, VALUE_TEXT_BYTES, "%.*g", digits, value);
+        size = snprintf(text_out, COLUMN_VALUE_TEXT_BYTES, "%.*g", digits, value);
         if (single ? strtof(text_out, NULL) == (float)value : strtod(text_out, NULL) == value) {
             break;
         }
@@ -115,9 +116,9 @@ static size_t float_text(double value, bool single, char text_out[VALUE_TEXT_BYT
     return (size_t)size;
 }
 
-static size_t decimal_text(wide value, int scale, char text_out[VALUE_TEXT_BYTES])
+static size_t decimal_text(wide value, int scale, char text_out[COLUMN_VALUE_TEXT_BYTES])
 {
-    char digits[VALUE_TEXT_BYTES];
+    char digits[COLUMN_VALUE_TEXT_BYTES];
     unsigned_wide rest = value < 0 ? -(unsigned_wide)value : (unsigned_wide)value;
     size_t at = sizeof digits;
     int written = 0;
@@ -153,12 +154,12 @@ static size_t date_text(int64_t days, char *text_out)
     const int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
     const int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
 
-    return (size_t)snprintf(text_out, VALUE_TEXT_BYTES, "%04" PRId64 "-%02" PRId64 "-%02" PRId64,
-                            year, month, day);
+    return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES,
+                            "%04" PRId64 "-%02" PRId64 "-%02" PRId64, year, month, day);
 }
 
 static size_t timestamp_text(int64_t value, const struct exec_type *type,
-                             char text_out[VALUE_TEXT_BYTES])
+                             char text_out[COLUMN_VALUE_TEXT_BYTES])
 {
     static const int64_t units[] = {1, 1, 1000, 1000000, 1000000000};
     static const int fraction_digits[] = {0, 0, 3, 6, 9};
@@ -169,39 +170,40 @@ static size_t timestamp_text(int64_t value, const struct exec_type *type,
     const int64_t of_day = seconds - days * 86400;
     size_t size = date_text(days, text_out);
 
-    size += (size_t)snprintf(text_out + size, VALUE_TEXT_BYTES - size,
+    size += (size_t)snprintf(text_out + size, COLUMN_VALUE_TEXT_BYTES - size,
                              "T%02" PRId64 ":%02" PRId64 ":%02" PRId64, of_day / 3600,
                              of_day / 60 % 60, of_day % 60);
     if (fraction_digits[type->unit] > 0) {
-        size += (size_t)snprintf(text_out + size, VALUE_TEXT_BYTES - size, ".%0*" PRId64,
+        size += (size_t)snprintf(text_out + size, COLUMN_VALUE_TEXT_BYTES - size, ".%0*" PRId64,
                                  fraction_digits[type->unit], fraction);
     }
     /* A zoned timestamp is an instant; it is written in UTC whatever its zone. */
     if (type->zone[0] != '\0') {
-        size += (size_t)snprintf(text_out + size, VALUE_TEXT_BYTES - size, "Z");
+        size += (size_t)snprintf(text_out + size, COLUMN_VALUE_TEXT_BYTES - size, "Z");
     }
     return size;
 }
 
-size_t value_text(const struct exec_column_buffers *column, uint64_t row,
-                  char text_out[VALUE_TEXT_BYTES])
+size_t column_value_text(const struct exec_column_buffers *column, uint64_t row,
+                         char text_out[COLUMN_VALUE_TEXT_BYTES])
 {
     switch (column->type.kind) {
         case EXEC_TYPE_BOOL:
-            return (size_t)snprintf(text_out, VALUE_TEXT_BYTES,
-                                    value_bool(column, row) ? "true" : "false");
+            return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES,
+                                    column_value_bool(column, row) ? "true" : "false");
         case EXEC_TYPE_UINT64:
-            return (size_t)snprintf(text_out, VALUE_TEXT_BYTES, "%" PRIu64,
+            return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES, "%" PRIu64,
                                     LOAD(uint64_t, column->values, row));
-        case EXEC_TYPE_FLOAT32: return float_text(value_double(column, row), true, text_out);
-        case EXEC_TYPE_FLOAT64: return float_text(value_double(column, row), false, text_out);
+        case EXEC_TYPE_FLOAT32: return float_text(column_value_double(column, row), true, text_out);
+        case EXEC_TYPE_FLOAT64:
+            return float_text(column_value_double(column, row), false, text_out);
         case EXEC_TYPE_DECIMAL128:
             return decimal_text(LOAD(wide, column->values, row), column->type.scale, text_out);
-        case EXEC_TYPE_DATE32: return date_text(value_int64(column, row), text_out);
+        case EXEC_TYPE_DATE32: return date_text(column_value_int64(column, row), text_out);
         case EXEC_TYPE_TIMESTAMP:
-            return timestamp_text(value_int64(column, row), &column->type, text_out);
+            return timestamp_text(column_value_int64(column, row), &column->type, text_out);
         default:
-            return (size_t)snprintf(text_out, VALUE_TEXT_BYTES, "%" PRId64,
-                                    value_int64(column, row));
+            return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES, "%" PRId64,
+                                    column_value_int64(column, row));
     }
 }

@@ -1,0 +1,187 @@
+/* Goal:   the plans of `morsel join` and `morsel group`: keys, default columns, names, order,
+ * hidden aggregates. Method: each command's texts against the whole plan written out by hand, one
+ * relation a line. */
+#include "client/plan_print.h"
+#include "sql/group_plan.h"
+#include "sql/join_plan.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+static const struct exec_field left_fields[] = {{.name = "id"}, {.name = "name"}, {.name = "a"}};
+static const struct exec_field right_fields[] = {{.name = "id"}, {.name = "name"}, {.name = "b"}};
+static const struct exec_schema left = {left_fields, 3}, right = {right_fields, 3};
+static const struct exec_rel scan = {.kind = EXEC_REL_SCAN};
+
+static void expect_plan(struct plan_builder *plan, enum exec_code code, struct exec_error *err,
+                        const char *expected)
+{
+    char text[2048];
+
+    cr_assert_eq(code, EXEC_OK, "%s", err->detail);
+    plan_print(plan, text, sizeof text);
+    cr_expect_str_eq(text, expected, "got:\n%s", text);
+    plan_builder_fini(plan);
+}
+
+static struct join_request join_of(struct plan_builder *plan)
+{
+    plan_builder_init(plan);
+    return (struct join_request){
+        .left = {plan_rel(plan, &scan), &left, "orders"},
+        .right = {plan_rel(plan, &scan), &right, "people"},
+        .kind = EXEC_JOIN_INNER,
+        .on = "id",
+        .limit = -1,
+    };
+}
+
+Test(join_plan, default_columns)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    const struct join_request request = join_of(&plan);
+
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin1 1 2 #1=#1\n"
+                "project 3 id=#1 name=#2 a=#3 name_right=#5 b=#6\n");
+}
+
+Test(join_plan, full_join_shows_either_key)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.kind = EXEC_JOIN_FULL;
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin4 1 2 #1=#1\n"
+                "project 3 id=(coalesce #1 #4) name=#2 a=#3 name_right=#5 b=#6\n");
+}
+
+Test(join_plan, keys_of_other_names_and_swapped_sides)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.on = "a = b, people.name = orders.name, lower(name) = upper(name)";
+    request.select = "l.a, x = r.b + 1, people.name as who";
+    request.where = "orders.a > 3";
+    request.order = "-x, l.id";
+    request.limit = 5;
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin1 1 2 #3=#3 #2=#2 (lower #2)=(upper #2)\n"
+                "filter 3 (gt #3 3)\n"
+                "sort 4 (add #6 1):desc #1:asc limit 5\n"
+                "project 5 a=#3 x=(add #6 1) who=#5\n");
+}
+
+Test(join_plan, semi_join_shows_the_left_side)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.kind = EXEC_JOIN_LEFT_SEMI;
+    request.limit = 2;
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin5 1 2 #1=#1\nlimit 3 2\nproject 4 id=#1 name=#2 a=#3\n");
+
+    struct join_request wrong = join_of(&plan);
+    wrong.kind = EXEC_JOIN_LEFT_SEMI;
+    wrong.select = "r.b";
+    cr_expect_eq(join_plan_make(&plan, &wrong, &err), EXEC_COLUMN_NOT_FOUND, "%s", err.detail);
+    plan_builder_fini(&plan);
+}
+
+Test(join_plan, star_of_one_side_keeps_every_column)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.select = "r.*, l.a";
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin1 1 2 #1=#1\nproject 3 id=#4 name=#5 b=#6 a=#3\n");
+}
+
+static struct group_request group_of(struct plan_builder *plan)
+{
+    plan_builder_init(plan);
+    return (struct group_request){.rel = plan_rel(plan, &scan), .name = "t", .limit = -1};
+}
+
+Test(group_plan, plain_measures_need_no_project)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct group_request request = group_of(&plan);
+
+    request.by = "city, y = year(t)";
+    request.agg = "n = count(), total = sum(amount), max(price)";
+    request.where = "amount > 0";
+    request.order = "-total";
+    request.limit = 10;
+    expect_plan(&plan, group_plan_make(&plan, &request, &err), &err,
+                "scan\nfilter 1 (gt amount 0)\n"
+                "aggregate 2 city=city y=(year t) n:count*() total:sum(amount) max:max(price)\n"
+                "sort 3 #4:desc limit 10\n");
+}
+
+Test(group_plan, computed_items_and_hidden_aggregates)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct group_request request = group_of(&plan);
+
+    request.by = "city";
+    request.agg = "mean = sum(a) / count(a), count(distinct b), count()";
+    request.having = "mean > 2 and min(c) < 5 and city <> 'x'";
+    request.order = "max(d) desc, city";
+    expect_plan(&plan, group_plan_make(&plan, &request, &err), &err,
+                "scan\n"
+                "aggregate 1 city=city measure1:sum(a) measure2:count(a) count:count_distinct(b) "
+                "count_2:count*() measure5:min(c) measure6:max(d)\n"
+                "filter 2 (and (and (gt (divide #2 #3) 2) (lt #6 5)) (ne #1 'x'))\n"
+                "sort 3 #7:desc-nulls-first #1:asc\n"
+                "project 4 city=#1 mean=(divide #2 #3) count=#4 count_2=#5\n");
+}
+
+Test(group_plan, filter_and_whole_table)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct group_request request = group_of(&plan);
+
+    request.agg = "late = count() filter (where delay > 15)";
+    expect_plan(&plan, group_plan_make(&plan, &request, &err), &err,
+                "scan\naggregate 1 late:count*() filter (gt delay 15)\n");
+}
+
+Test(group_plan, refusals)
+{
+    static const struct {
+        const char *by, *agg, *having, *word;
+    } cases[] = {
+        {NULL, NULL, NULL, "nothing to group"},
+        {"sum(a)", "count()", NULL, "not allowed here"},
+        {"a", "sum(sum(b))", NULL, "not allowed here"},
+        {"a", "sum()", NULL, "takes one argument"},
+        {"a", "n = b + 1", NULL, "no column 'b'"},
+        {"a", "count()", "nosuch > 1", "no column 'nosuch'"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan_builder plan;
+        struct exec_error err = {0};
+        struct group_request request = group_of(&plan);
+        request.by = cases[i].by;
+        request.agg = cases[i].agg;
+        request.having = cases[i].having;
+        cr_expect_neq(group_plan_make(&plan, &request, &err), EXEC_OK);
+        cr_expect_not_null(strstr(err.detail, cases[i].word), "case %zu: %s", i, err.detail);
+        plan_builder_fini(&plan);
+    }
+}
