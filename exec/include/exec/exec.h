@@ -160,7 +160,8 @@ enum exec_code exec_table_drop(struct exec_engine *engine, const char *name,
  * the new version in atomically. Appends copy into table chunks on workers and finish in any order;
  * rows keep the order of the append calls. */
 struct exec_upload_events {
-    /* The buffers of one append are no longer needed (`token` as given to it). */
+    /* The buffers of one append are no longer needed (`token` as given to it). On the calling thread
+     * when the upload has ended already. */
     void (*appended)(void *owner, void *token);
     /* Exactly once, after commit or abort or a failure of an append, when no append is left under
      * way. code EXEC_OK: the table is visible; info is valid during the call. Calls that cross with
