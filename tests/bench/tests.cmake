@@ -4,3 +4,12 @@ target_include_directories(bench_sched PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMA
 target_link_libraries(bench_sched PRIVATE morsel_exec morsel_numa morsel_flags)
 add_test(NAME bench/sched COMMAND bench_sched smoke)
 set_tests_properties(bench/sched PROPERTIES LABELS "exec;unit" TIMEOUT 60)
+
+# Operators alone, without pipes and scheduler.
+foreach(name group join)
+  add_executable(bench_${name} bench/bench_${name}.c exec/op_harness.c exec/op_harness_expr.c)
+  target_include_directories(bench_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/exec)
+  target_link_libraries(bench_${name} PRIVATE morsel_exec morsel_numa morsel_flags PkgConfig::CRITERION)
+  add_test(NAME bench/${name} COMMAND bench_${name})
+  set_tests_properties(bench/${name} PROPERTIES LABELS "exec;bench" TIMEOUT 60)
+endforeach()
