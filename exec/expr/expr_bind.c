@@ -253,7 +253,7 @@ static enum exec_code bind_call(struct binder *binder, const struct exec_expr *f
 {
     const char *name = from->u.call.function;
     const struct expr_function *function = name == NULL ? NULL : function_find(name);
-    struct expr **args;
+    struct expr **args = NULL;
     enum exec_code code;
 
     if (function == NULL) {
@@ -375,7 +375,7 @@ static enum exec_code bind_in_list(struct binder *binder, const struct exec_expr
     const uint32_t count = from->u.in_list.value_count;
     struct expr *node = nu_arena_calloc(arena, sizeof *node, _Alignof(struct expr));
     struct expr **values = nu_arena_alloc(arena, (count + 1) * sizeof *values, sizeof(void *));
-    struct expr **args;
+    struct expr **args = NULL;
     unsigned char *list;
     enum exec_code code = bind_args(binder, &from->u.in_list.arg, 1, &args, err);
 

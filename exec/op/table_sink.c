@@ -109,8 +109,8 @@ static enum exec_code table_finish(struct op_sink *op, struct job_context *job, 
                                    struct exec_error *err)
 {
     struct table_sink *sink = (struct table_sink *)op;
-    struct table_chunk **chunks;
-    uint32_t count;
+    struct table_chunk **chunks = NULL;
+    uint32_t count = 0;
 
     enum exec_code code = chunks_collect(sink, &job->workers[worker].arena, &chunks, &count, err);
     if (code == EXEC_OK) {
