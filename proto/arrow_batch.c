@@ -267,7 +267,7 @@ enum exec_code arrow_batch_build(const struct arrow_message *message,
     const size_t columns_bytes = ((size_t)field_count + 1) * sizeof *batch->columns;
     struct exec_column_buffers *columns;
     struct arrow_dictionary **held;
-    size_t wide_count;
+    size_t wide_count = 0;
     enum exec_code code = widened_count(message, fields, field_count, body_bytes, &wide_count, err);
 
     if (code != EXEC_OK) {
