@@ -189,14 +189,13 @@ static enum sched_outcome first_run(struct sched_pipeline *first, uint32_t worke
 {
     struct exec_job *job = job_of(first);
 
+    (void)range;
     (void)unit_target;
     if (!job->has_opened && files_ask(job)) {
         return SCHED_BLOCKED;
     }
     job_first(job, worker);
-    range->begin = range->end;
-    sched_pipeline_close(first);
-    return SCHED_RAN;
+    return SCHED_STOP; /* not a row of anything: dropped, so that no figure counts it */
 }
 
 static bool first_park(struct sched_pipeline *first, uint32_t worker,
@@ -218,7 +217,7 @@ static void first_unpark_all(struct sched_pipeline *first)
     (void)first; /* the open files come by themselves */
 }
 
-/* Cancelled before planning. */
+/* Planning is over, or the job was cancelled before it. */
 static void first_drop(struct sched_pipeline *first, const struct sched_range *range)
 {
     struct exec_job *job = job_of(first);
