@@ -108,7 +108,7 @@ struct exec_job_status {
 };
 void exec_job_status(const struct exec_job *job, struct exec_job_status *status_out);
 
-/* What one worker did for one job. Rows are those a source handed over (file bytes for files). */
+/* What one worker did for one job. Rows are those a source handed over. */
 struct exec_job_worker {
     uint32_t node;
     uint64_t morsels_local, morsels_remote, rows_local, rows_remote, busy_ns;
