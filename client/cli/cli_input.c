@@ -39,12 +39,12 @@ static bool delimiter_parse(const char *text, size_t size, char *delimiter_out)
 static void null_text_add(struct plan_builder *plan, struct exec_csv_options *csv, const char *text,
                           size_t size)
 {
-    const char **moved = plan_alloc(plan, (csv->null_text_count + 1) * sizeof *moved);
+    const char **moved = builder_alloc(plan, (csv->null_text_count + 1) * sizeof *moved);
 
     for (uint32_t i = 0; i < csv->null_text_count; i++) {
         moved[i] = csv->null_texts[i];
     }
-    moved[csv->null_text_count++] = plan_text(plan, text, size);
+    moved[csv->null_text_count++] = builder_text(plan, text, size);
     csv->null_texts = moved;
 }
 
@@ -118,8 +118,8 @@ static enum exec_code type_parse(struct plan_builder *plan, const char *text, si
         return EXEC_FAIL(err, EXEC_BAD_SPEC, "--types: '%.*s' is not column:type",
                          (int)(size > 100 ? 100 : size), text);
     }
-    const char *type = plan_text(plan, colon + 1, size - (size_t)(colon + 1 - text));
-    field->name = plan_text(plan, text, (size_t)(colon - text));
+    const char *type = builder_text(plan, colon + 1, size - (size_t)(colon + 1 - text));
+    field->name = builder_text(plan, text, (size_t)(colon - text));
     if (!exec_type_parse(type, &field->type)) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC, "--types: column '%.80s' has unknown type '%.60s'",
                          field->name, type);
@@ -138,7 +138,8 @@ static enum exec_code types_parse(struct plan_builder *plan, const struct cli_op
         const char *at = about(options->types.texts[i], name);
         while (at != NULL && *at != '\0') {
             const size_t size = strcspn(at, ";");
-            fields = fields != NULL ? fields : plan_alloc(plan, SCHEMA_FIELDS_MAX * sizeof *fields);
+            fields =
+                fields != NULL ? fields : builder_alloc(plan, SCHEMA_FIELDS_MAX * sizeof *fields);
             if (count == SCHEMA_FIELDS_MAX) {
                 return EXEC_FAIL(err, EXEC_LIMIT, "--types: more than %d columns",
                                  SCHEMA_FIELDS_MAX);
@@ -159,7 +160,7 @@ static const char *stem(struct plan_builder *plan, const char *path)
     const char *base = slash == NULL ? path : slash + 1;
     const size_t size = strcspn(base, ".");
 
-    return size == 0 ? base : plan_text(plan, base, size);
+    return size == 0 ? base : builder_text(plan, base, size);
 }
 
 uint32_t cli_input_files(struct plan_builder *plan, const struct cli_options *options,
@@ -167,10 +168,10 @@ uint32_t cli_input_files(struct plan_builder *plan, const struct cli_options *op
                          struct exec_error *err)
 {
     struct exec_rel rel = {.kind = EXEC_REL_SCAN, .label = name};
-    const char **copies = plan_alloc(plan, (count + 1) * sizeof *copies);
+    const char **copies = builder_alloc(plan, (count + 1) * sizeof *copies);
 
     for (uint32_t i = 0; i < count; i++) {
-        copies[i] = plan_text(plan, paths[i], strlen(paths[i]));
+        copies[i] = builder_text(plan, paths[i], strlen(paths[i]));
     }
     rel.u.scan.source = EXEC_SCAN_FILES;
     rel.u.scan.paths = copies;
@@ -179,7 +180,7 @@ uint32_t cli_input_files(struct plan_builder *plan, const struct cli_options *op
         types_parse(plan, options, name, &rel.u.scan.schema, err) != EXEC_OK) {
         return 0;
     }
-    return plan_rel(plan, &rel);
+    return builder_rel(plan, &rel);
 }
 
 uint32_t cli_input_scan(struct plan_builder *plan, const struct cli_options *options,
@@ -201,13 +202,13 @@ uint32_t cli_input_scan(struct plan_builder *plan, const struct cli_options *opt
         *name_out = stem(plan, path);
         return cli_input_files(plan, options, *name_out, &path, 1, err);
     }
-    *name_out = plan_text(plan, arg, strlen(arg));
+    *name_out = builder_text(plan, arg, strlen(arg));
     const struct exec_rel rel = {
         .kind = EXEC_REL_SCAN,
         .label = *name_out,
         .u.scan = {.source = EXEC_SCAN_TABLE, .table = *name_out},
     };
-    return plan_rel(plan, &rel);
+    return builder_rel(plan, &rel);
 }
 
 static enum exec_code check_list(const char *option, const struct cli_list *list,

@@ -17,7 +17,7 @@ static enum cli_exit explain_plan(const struct cli_options *options, struct job_
     if (made != EXEC_OK) {
         code = run_fail(options, &err, NULL, false);
     } else {
-        struct exec_job_spec spec = plan_spec(&plan);
+        struct exec_job_spec spec = builder_spec(&plan);
         source_apply_options(options, &spec.options, &err.exec);
         code = run_explain(options, source, &spec, &plan);
     }

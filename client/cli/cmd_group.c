@@ -40,7 +40,7 @@ enum cli_exit cmd_group(const struct cli_options *options)
     if (source == NULL) {
         code = run_fail(options, &err, NULL, false);
     } else {
-        job.spec = plan_spec(&plan);
+        job.spec = builder_spec(&plan);
         source_apply_options(options, &job.spec.options, &err.exec); /* checked by source_create */
         code = run_job(options, source, &job, &plan);
         source->ops->destroy(source);

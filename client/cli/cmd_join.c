@@ -16,7 +16,7 @@ static enum exec_code side_of(const struct cli_options *options, struct job_sour
     if (cli_input_scan(scratch, options, arg, &name, &err->exec) == 0) {
         return err->exec.code;
     }
-    struct exec_job_spec spec = plan_spec(scratch);
+    struct exec_job_spec spec = builder_spec(scratch);
     spec.options.timeout_ns = options->timeout_ns;
     if (source->ops->explain(source, &spec, false, plan, &explain, err) != 0) {
         return err->exec.code;
@@ -33,7 +33,7 @@ enum exec_code cmd_join_plan(const struct cli_options *options, const char *cons
                              struct job_source *source, struct plan_builder *plan,
                              struct cli_error *err)
 {
-    struct exec_schema *schemas = plan_alloc(plan, 2 * sizeof *schemas);
+    struct exec_schema *schemas = builder_alloc(plan, 2 * sizeof *schemas);
     struct join_request request = {
         .kind = join_kind_of(options->how == NULL ? "inner" : options->how),
         .on = options->on,
@@ -87,7 +87,7 @@ enum cli_exit cmd_join(const struct cli_options *options)
     if (cmd_join_plan(options, options->args, source, &plan, &err) != EXEC_OK) {
         code = run_fail(options, &err, NULL, false);
     } else {
-        job.spec = plan_spec(&plan);
+        job.spec = builder_spec(&plan);
         source_apply_options(options, &job.spec.options, &err.exec); /* checked by source_create */
         code = run_job(options, source, &job, &plan);
     }

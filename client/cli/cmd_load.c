@@ -13,7 +13,7 @@ static Morsel__V1__ExecuteJobRequest *
 source_request(const struct cli_options *options, struct plan_builder *plan, struct exec_error *err)
 {
     static const char prefix[] = "server:";
-    const char **paths = plan_alloc(plan, options->arg_count * sizeof *paths);
+    const char **paths = builder_alloc(plan, options->arg_count * sizeof *paths);
 
     for (uint32_t i = 1; i < options->arg_count; i++) {
         const char *path = options->args[i];
@@ -23,7 +23,7 @@ source_request(const struct cli_options *options, struct plan_builder *plan, str
     if (cli_input_files(plan, options, options->args[0], paths, options->arg_count - 1, err) == 0) {
         return NULL;
     }
-    const struct exec_job_spec spec = plan_spec(plan);
+    const struct exec_job_spec spec = builder_spec(plan);
     Morsel__V1__ExecuteJobRequest *request = wire_request_from_spec(&spec, "");
     if (request == NULL) {
         EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "out of memory");

@@ -178,7 +178,7 @@ static int upload_scanned(const struct cli_options *options, struct morsel_conne
     }
     if (source != NULL) {
         struct arrow_pull pull = {.source = source, .err = err};
-        job.spec = plan_spec(&plan);
+        job.spec = builder_spec(&plan);
         if (source->ops->start(source, &job, err) == 0) {
             failed = upload(options, connection, pull_read, &pull, err);
             source->ops->finish(source);

@@ -10,11 +10,11 @@ struct job_source *source_create(const struct cli_options *options, struct cli_e
 
 struct exec_schema source_schema_copy(struct plan_builder *plan, const struct exec_schema *schema)
 {
-    struct exec_field *fields = plan_alloc(plan, (schema->field_count + 1) * sizeof *fields);
+    struct exec_field *fields = builder_alloc(plan, (schema->field_count + 1) * sizeof *fields);
 
     for (uint32_t i = 0; i < schema->field_count; i++) {
         fields[i] = schema->fields[i];
-        fields[i].name = plan_text(plan, fields[i].name, strlen(fields[i].name));
+        fields[i].name = builder_text(plan, fields[i].name, strlen(fields[i].name));
     }
     return (struct exec_schema){.fields = fields, .field_count = schema->field_count};
 }

@@ -162,7 +162,7 @@ static int take_schema(const Morsel__V1__Schema *message, struct plan_builder *p
     if (message == NULL) {
         return 0;
     }
-    struct exec_field *fields = plan_alloc(plan, (message->n_fields + 1) * sizeof *fields);
+    struct exec_field *fields = builder_alloc(plan, (message->n_fields + 1) * sizeof *fields);
     if (wire_schema_from_message(message, fields, &schema, err) != EXEC_OK) {
         return -1;
     }

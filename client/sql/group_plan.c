@@ -41,7 +41,7 @@ static enum exec_code make_keys(struct group_making *making)
         return making->err->code;
     }
     enum exec_code code = EXEC_OK;
-    making->keys = plan_alloc(making->plan, list.item_count * sizeof *making->keys);
+    making->keys = builder_alloc(making->plan, list.item_count * sizeof *making->keys);
     making->key_count = list.item_count;
     for (uint32_t i = 0; i < list.item_count && code == EXEC_OK; i++) {
         making->keys[i].name = list.items[i].name;
@@ -67,7 +67,7 @@ static const char *free_name(struct group_making *making, const struct sql_item 
         if (!taken) {
             break;
         }
-        name = plan_printf(making->plan, "%s_%u", item->name, suffix);
+        name = builder_printf(making->plan, "%s_%u", item->name, suffix);
     }
     return name;
 }
@@ -85,7 +85,7 @@ static enum exec_code make_items(struct group_making *making)
         return making->err->code;
     }
     enum exec_code code = EXEC_OK;
-    making->items = plan_alloc(making->plan, list.item_count * sizeof *making->items);
+    making->items = builder_alloc(making->plan, list.item_count * sizeof *making->items);
     for (uint32_t i = 0; i < list.item_count && code == EXEC_OK; i++) {
         const uint32_t expr = sql_lower_expr(&lowering, list.items[i].expr);
         code = expr == 0 ? making->err->code : EXEC_OK;
@@ -117,7 +117,7 @@ static bool name_measures(struct group_making *making)
     bool plain = making->aggregates.measure_count == making->item_count;
 
     for (uint32_t m = 0; m < making->aggregates.measure_count; m++) {
-        making->aggregates.measures[m].name = plan_printf(making->plan, "measure%u", m + 1);
+        making->aggregates.measures[m].name = builder_printf(making->plan, "measure%u", m + 1);
     }
     for (uint32_t i = 0; i < making->item_count; i++) {
         const uint32_t measure = item_measure(making, &making->items[i]);
@@ -142,18 +142,18 @@ static enum exec_code make_where(struct group_making *making, uint32_t *rel)
     if (filter.u.filter.predicate == 0) {
         return making->err->code;
     }
-    *rel = plan_rel(making->plan, &filter);
+    *rel = builder_rel(making->plan, &filter);
     return EXEC_OK;
 }
 
 static void make_project(struct group_making *making, uint32_t rel)
 {
     const uint32_t count = making->key_count + making->item_count;
-    struct exec_named_expr *exprs = plan_alloc(making->plan, (count + 1) * sizeof *exprs);
+    struct exec_named_expr *exprs = builder_alloc(making->plan, (count + 1) * sizeof *exprs);
 
     for (uint32_t k = 0; k < making->key_count; k++) {
         exprs[k].name = making->keys[k].name;
-        exprs[k].expr = plan_column(making->plan, k + 1, NULL);
+        exprs[k].expr = builder_column(making->plan, k + 1, NULL);
     }
     if (making->item_count > 0) {
         memcpy(exprs + making->key_count, making->items, making->item_count * sizeof *exprs);
@@ -162,7 +162,7 @@ static void make_project(struct group_making *making, uint32_t rel)
         .kind = EXEC_REL_PROJECT,
         .u.project = {.input = rel, .exprs = exprs, .expr_count = count},
     };
-    plan_rel(making->plan, &project);
+    builder_rel(making->plan, &project);
 }
 
 /* Having, sort and limit, all over the aggregate's columns. */
@@ -174,19 +174,19 @@ static uint32_t make_tail(struct group_making *making, uint32_t rel, uint32_t ha
     if (having != 0) {
         const struct exec_rel filter = {.kind = EXEC_REL_FILTER,
                                         .u.filter = {.input = rel, .predicate = having}};
-        rel = plan_rel(making->plan, &filter);
+        rel = builder_rel(making->plan, &filter);
     }
     if (key_count > 0) {
         const struct exec_rel sort = {
             .kind = EXEC_REL_SORT,
             .u.sort = {.input = rel, .keys = keys, .key_count = key_count, .limit = count},
         };
-        return plan_rel(making->plan, &sort);
+        return builder_rel(making->plan, &sort);
     }
     if (count >= 0) {
         const struct exec_rel limit = {.kind = EXEC_REL_LIMIT,
                                        .u.limit = {.input = rel, .count = count}};
-        return plan_rel(making->plan, &limit);
+        return builder_rel(making->plan, &limit);
     }
     return rel;
 }
@@ -235,7 +235,7 @@ enum exec_code group_plan_make(struct plan_builder *plan, const struct group_req
                         .measures = making.aggregates.measures,
                         .measure_count = making.aggregates.measure_count},
     };
-    rel = make_tail(&making, plan_rel(plan, &aggregate), having, sort_keys, sort_key_count);
+    rel = make_tail(&making, builder_rel(plan, &aggregate), having, sort_keys, sort_key_count);
     if (!plain) {
         make_project(&making, rel);
     }

@@ -106,7 +106,7 @@ static enum exec_code make_keys(struct join_making *making)
         return making->err->code;
     }
     enum exec_code code = EXEC_OK;
-    making->keys = plan_alloc(making->plan, list.item_count * sizeof *making->keys);
+    making->keys = builder_alloc(making->plan, list.item_count * sizeof *making->keys);
     making->key_count = list.item_count;
     for (uint32_t i = 0; i < list.item_count && code == EXEC_OK; i++) {
         code = lower_key(making, &text, &list.items[i], &making->keys[i]);
@@ -140,6 +140,44 @@ static const struct exec_join_key *shared_key(const struct join_making *making, 
     return NULL;
 }
 
+static bool shows_either_key(const struct join_making *making)
+{
+    return making->request->kind == EXEC_JOIN_RIGHT || making->request->kind == EXEC_JOIN_FULL;
+}
+
+static uint32_t either_key(struct join_making *making, const struct exec_join_key *key)
+{
+    const uint32_t left_count = making->request->left.schema->field_count;
+    const uint32_t args[] = {
+        builder_column(making->plan, key_column(making, key->left), NULL),
+        builder_column(making->plan, left_count + key_column(making, key->right), NULL),
+    };
+
+    return builder_call(making->plan, "coalesce", args, 2, NULL);
+}
+
+/* A shared key has one meaning without a qualifier, as with SQL's USING: the left side's value, or
+ * whichever is there when the left side may be missing. */
+static void merge_keys(struct join_making *making)
+{
+    const uint32_t left_count = making->request->left.schema->field_count;
+    const bool either = shows_either_key(making);
+
+    for (uint32_t i = 0, count = making->both.name_count; i < count; i++) {
+        struct sql_name *name = &making->both.names[i];
+        const bool right_side = name->input == 1;
+        const struct exec_join_key *key =
+            shared_key(making, right_side, right_side ? name->column - left_count : name->column);
+        if (key == NULL) {
+            continue;
+        }
+        name->qualified_only = right_side || either;
+        if (!right_side && either) {
+            sql_scope_add_alias(&making->both, name->name, 0, either_key(making, key));
+        }
+    }
+}
+
 /* ---- output columns -----------------------------------------------------------------------------
  */
 
@@ -153,7 +191,7 @@ static void output_add(struct plan_builder *plan, struct output *output, const c
 {
     if (output->count == output->room) {
         const uint32_t room = output->room == 0 ? 32 : 2 * output->room;
-        struct exec_named_expr *moved = plan_alloc(plan, room * sizeof *moved);
+        struct exec_named_expr *moved = builder_alloc(plan, room * sizeof *moved);
         if (output->count > 0) {
             memcpy(moved, output->exprs, output->count * sizeof *moved);
         }
@@ -161,7 +199,7 @@ static void output_add(struct plan_builder *plan, struct output *output, const c
         output->room = room;
     }
     output->exprs[output->count++] =
-        (struct exec_named_expr){.name = plan_text(plan, name, strlen(name)), .expr = expr};
+        (struct exec_named_expr){.name = builder_text(plan, name, strlen(name)), .expr = expr};
 }
 
 static bool output_has(const struct output *output, const char *name)
@@ -181,7 +219,6 @@ static void output_side(struct join_making *making, struct output *output, bool 
     const struct join_request *request = making->request;
     const struct exec_schema *schema = (right_side ? &request->right : &request->left)->schema;
     const uint32_t base = right_side ? request->left.schema->field_count : 0;
-    const bool either = request->kind == EXEC_JOIN_RIGHT || request->kind == EXEC_JOIN_FULL;
 
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const struct exec_join_key *key = merged ? shared_key(making, right_side, i + 1) : NULL;
@@ -189,16 +226,11 @@ static void output_side(struct join_making *making, struct output *output, bool 
         if (key != NULL && right_side) {
             continue;
         }
-        uint32_t expr = plan_column(making->plan, base + i + 1, NULL);
-        if (key != NULL && either) {
-            const uint32_t args[] = {expr, plan_column(making->plan,
-                                                       request->left.schema->field_count +
-                                                           key_column(making, key->right),
-                                                       NULL)};
-            expr = plan_call(making->plan, "coalesce", args, 2, NULL);
-        }
+        const uint32_t expr = key != NULL && shows_either_key(making)
+                                  ? either_key(making, key)
+                                  : builder_column(making->plan, base + i + 1, NULL);
         if (right_side && output_has(output, name)) {
-            name = plan_printf(making->plan, "%s_right", name);
+            name = builder_printf(making->plan, "%s_right", name);
         }
         output_add(making->plan, output, name, expr);
     }
@@ -256,6 +288,7 @@ static enum exec_code make_output(struct join_making *making, struct output *out
     for (uint32_t i = 0; code == EXEC_OK && i < output->count; i++) {
         sql_scope_add_alias(&making->both, output->exprs[i].name, 0, output->exprs[i].expr);
     }
+    making->both.aliases_first = true; /* from here on for ORDER BY */
     return code;
 }
 
@@ -273,7 +306,7 @@ static enum exec_code make_filter(struct join_making *making, uint32_t *rel)
     if (filter.u.filter.predicate == 0) {
         return making->err->code;
     }
-    *rel = plan_rel(making->plan, &filter);
+    *rel = builder_rel(making->plan, &filter);
     return EXEC_OK;
 }
 
@@ -293,11 +326,11 @@ static enum exec_code make_order(struct join_making *making, uint32_t *rel)
             return making->err->code;
         }
         sort.u.sort.keys = keys;
-        *rel = plan_rel(making->plan, &sort);
+        *rel = builder_rel(making->plan, &sort);
     } else if (request->limit >= 0) {
         const struct exec_rel limit = {.kind = EXEC_REL_LIMIT,
                                        .u.limit = {.input = *rel, .count = request->limit}};
-        *rel = plan_rel(making->plan, &limit);
+        *rel = builder_rel(making->plan, &limit);
     }
     return EXEC_OK;
 }
@@ -318,6 +351,7 @@ enum exec_code join_plan_make(struct plan_builder *plan, const struct join_reque
     if (make_keys(&making) != EXEC_OK) {
         return err->code;
     }
+    merge_keys(&making);
     const struct exec_rel join = {
         .kind = EXEC_REL_JOIN,
         .u.join = {.left = request->left.rel,
@@ -326,7 +360,7 @@ enum exec_code join_plan_make(struct plan_builder *plan, const struct join_reque
                    .keys = making.keys,
                    .key_count = making.key_count},
     };
-    rel = plan_rel(plan, &join);
+    rel = builder_rel(plan, &join);
     /* WHERE sees columns only, ORDER BY the select list's names as well, as in SQL. */
     if (make_filter(&making, &rel) != EXEC_OK || make_output(&making, &output) != EXEC_OK ||
         make_order(&making, &rel) != EXEC_OK) {
@@ -336,6 +370,6 @@ enum exec_code join_plan_make(struct plan_builder *plan, const struct join_reque
         .kind = EXEC_REL_PROJECT,
         .u.project = {.input = rel, .exprs = output.exprs, .expr_count = output.count},
     };
-    plan_rel(plan, &project);
+    builder_rel(plan, &project);
     return EXEC_OK;
 }

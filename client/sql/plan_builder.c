@@ -25,7 +25,7 @@ void plan_builder_fini(struct plan_builder *plan)
     *plan = (struct plan_builder){0};
 }
 
-void *plan_alloc(struct plan_builder *plan, size_t bytes)
+void *builder_alloc(struct plan_builder *plan, size_t bytes)
 {
     struct plan_block *block = calloc(1, sizeof *block + bytes);
 
@@ -38,9 +38,9 @@ void *plan_alloc(struct plan_builder *plan, size_t bytes)
     return block->bytes;
 }
 
-const char *plan_text(struct plan_builder *plan, const char *bytes, size_t size)
+const char *builder_text(struct plan_builder *plan, const char *bytes, size_t size)
 {
-    char *copy = plan_alloc(plan, size + 1);
+    char *copy = builder_alloc(plan, size + 1);
 
     if (size > 0) {
         memcpy(copy, bytes, size);
@@ -48,7 +48,7 @@ const char *plan_text(struct plan_builder *plan, const char *bytes, size_t size)
     return copy;
 }
 
-const char *plan_printf(struct plan_builder *plan, const char *fmt, ...)
+const char *builder_printf(struct plan_builder *plan, const char *fmt, ...)
 {
     va_list args, again;
 
@@ -56,7 +56,7 @@ const char *plan_printf(struct plan_builder *plan, const char *fmt, ...)
     va_copy(again, args);
     const int size = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
-    char *text = plan_alloc(plan, (size_t)size + 1);
+    char *text = builder_alloc(plan, (size_t)size + 1);
     vsnprintf(text, (size_t)size + 1, fmt, again);
     va_end(again);
     return text;
@@ -67,7 +67,7 @@ const char *plan_printf(struct plan_builder *plan, const char *fmt, ...)
 static void *grow(struct plan_builder *plan, const void *old, uint32_t count, uint32_t room,
                   size_t entry_bytes)
 {
-    void *moved = plan_alloc(plan, room * entry_bytes);
+    void *moved = builder_alloc(plan, room * entry_bytes);
 
     if (count > 0) {
         memcpy(moved, old, count * entry_bytes);
@@ -75,7 +75,7 @@ static void *grow(struct plan_builder *plan, const void *old, uint32_t count, ui
     return moved;
 }
 
-uint32_t plan_rel(struct plan_builder *plan, const struct exec_rel *rel)
+uint32_t builder_rel(struct plan_builder *plan, const struct exec_rel *rel)
 {
     if (plan->rel_count == plan->rel_room) {
         plan->rel_room = plan->rel_room == 0 ? 16 : 2 * plan->rel_room;
@@ -85,8 +85,8 @@ uint32_t plan_rel(struct plan_builder *plan, const struct exec_rel *rel)
     return plan->rel_count;
 }
 
-uint32_t plan_expr(struct plan_builder *plan, const struct exec_expr *expr,
-                   const struct plan_origin *origin)
+uint32_t builder_expr(struct plan_builder *plan, const struct exec_expr *expr,
+                      const struct plan_origin *origin)
 {
     if (plan->expr_count == plan->expr_room) {
         plan->expr_room = plan->expr_room == 0 ? 64 : 2 * plan->expr_room;
@@ -102,58 +102,58 @@ uint32_t plan_expr(struct plan_builder *plan, const struct exec_expr *expr,
     return ++plan->expr_count;
 }
 
-uint32_t plan_column(struct plan_builder *plan, uint32_t index, const struct plan_origin *origin)
+uint32_t builder_column(struct plan_builder *plan, uint32_t index, const struct plan_origin *origin)
 {
     const struct exec_expr expr = {.kind = EXEC_EXPR_COLUMN, .u.column = {.index = index}};
 
-    return plan_expr(plan, &expr, origin);
+    return builder_expr(plan, &expr, origin);
 }
 
-uint32_t plan_column_named(struct plan_builder *plan, const char *name,
-                           const struct plan_origin *origin)
+uint32_t builder_column_named(struct plan_builder *plan, const char *name,
+                              const struct plan_origin *origin)
 {
     const struct exec_expr expr = {.kind = EXEC_EXPR_COLUMN,
-                                   .u.column = {.name = plan_text(plan, name, strlen(name))}};
+                                   .u.column = {.name = builder_text(plan, name, strlen(name))}};
 
-    return plan_expr(plan, &expr, origin);
+    return builder_expr(plan, &expr, origin);
 }
 
-uint32_t plan_call(struct plan_builder *plan, const char *function, const uint32_t *args,
-                   uint32_t arg_count, const struct plan_origin *origin)
+uint32_t builder_call(struct plan_builder *plan, const char *function, const uint32_t *args,
+                      uint32_t arg_count, const struct plan_origin *origin)
 {
-    uint32_t *copy = plan_alloc(plan, (arg_count + 1) * sizeof *copy);
+    uint32_t *copy = builder_alloc(plan, (arg_count + 1) * sizeof *copy);
 
     memcpy(copy, args, arg_count * sizeof *copy);
     const struct exec_expr expr = {
         .kind = EXEC_EXPR_CALL,
-        .u.call = {.function = plan_text(plan, function, strlen(function)),
+        .u.call = {.function = builder_text(plan, function, strlen(function)),
                    .args = copy,
                    .arg_count = arg_count},
     };
-    return plan_expr(plan, &expr, origin);
+    return builder_expr(plan, &expr, origin);
 }
 
-uint32_t plan_literal(struct plan_builder *plan, const struct exec_literal *literal,
-                      const struct plan_origin *origin)
+uint32_t builder_literal(struct plan_builder *plan, const struct exec_literal *literal,
+                         const struct plan_origin *origin)
 {
     const struct exec_expr expr = {.kind = EXEC_EXPR_LITERAL, .u.literal = *literal};
 
-    return plan_expr(plan, &expr, origin);
+    return builder_expr(plan, &expr, origin);
 }
 
-uint32_t plan_literal_text(struct plan_builder *plan, const char *text,
-                           const struct plan_origin *origin)
+uint32_t builder_literal_text(struct plan_builder *plan, const char *text,
+                              const struct plan_origin *origin)
 {
     const size_t size = strlen(text);
     const struct exec_literal literal = {
         .type = {.kind = EXEC_TYPE_UTF8},
-        .value.text = {.bytes = plan_text(plan, text, size), .size = size},
+        .value.text = {.bytes = builder_text(plan, text, size), .size = size},
     };
 
-    return plan_literal(plan, &literal, origin);
+    return builder_literal(plan, &literal, origin);
 }
 
-struct exec_job_spec plan_spec(const struct plan_builder *plan)
+struct exec_job_spec builder_spec(const struct plan_builder *plan)
 {
     return (struct exec_job_spec){
         .rels = plan->rels,

@@ -27,26 +27,27 @@ struct plan_builder {
 void plan_builder_init(struct plan_builder *plan);
 void plan_builder_fini(struct plan_builder *plan);
 
-void *plan_alloc(struct plan_builder *plan, size_t bytes); /* zeroed */
-const char *plan_text(struct plan_builder *plan, const char *bytes, size_t size);
-const char *plan_printf(struct plan_builder *plan, const char *fmt, ...)
+void *builder_alloc(struct plan_builder *plan, size_t bytes); /* zeroed */
+const char *builder_text(struct plan_builder *plan, const char *bytes, size_t size);
+const char *builder_printf(struct plan_builder *plan, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-uint32_t plan_rel(struct plan_builder *plan, const struct exec_rel *rel);
-uint32_t plan_expr(struct plan_builder *plan, const struct exec_expr *expr,
-                   const struct plan_origin *origin /* may be NULL */);
+uint32_t builder_rel(struct plan_builder *plan, const struct exec_rel *rel);
+uint32_t builder_expr(struct plan_builder *plan, const struct exec_expr *expr,
+                      const struct plan_origin *origin /* may be NULL */);
 
-uint32_t plan_column(struct plan_builder *plan, uint32_t index, const struct plan_origin *origin);
-uint32_t plan_column_named(struct plan_builder *plan, const char *name,
-                           const struct plan_origin *origin);
-uint32_t plan_call(struct plan_builder *plan, const char *function, const uint32_t *args,
-                   uint32_t arg_count, const struct plan_origin *origin);
-uint32_t plan_literal(struct plan_builder *plan, const struct exec_literal *literal,
-                      const struct plan_origin *origin);
-uint32_t plan_literal_text(struct plan_builder *plan, const char *text,
-                           const struct plan_origin *origin);
+uint32_t builder_column(struct plan_builder *plan, uint32_t index,
+                        const struct plan_origin *origin);
+uint32_t builder_column_named(struct plan_builder *plan, const char *name,
+                              const struct plan_origin *origin);
+uint32_t builder_call(struct plan_builder *plan, const char *function, const uint32_t *args,
+                      uint32_t arg_count, const struct plan_origin *origin);
+uint32_t builder_literal(struct plan_builder *plan, const struct exec_literal *literal,
+                         const struct plan_origin *origin);
+uint32_t builder_literal_text(struct plan_builder *plan, const char *text,
+                              const struct plan_origin *origin);
 
 /* The spec, borrowing from the plan. */
-struct exec_job_spec plan_spec(const struct plan_builder *plan);
+struct exec_job_spec builder_spec(const struct plan_builder *plan);
 
 #endif

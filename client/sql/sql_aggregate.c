@@ -38,7 +38,7 @@ static struct exec_measure *measure_push(struct plan_builder *plan, struct sql_a
 {
     if (into->measure_count == into->measure_room) {
         const uint32_t room = into->measure_room == 0 ? 16 : 2 * into->measure_room;
-        struct exec_measure *moved = plan_alloc(plan, room * sizeof *moved);
+        struct exec_measure *moved = builder_alloc(plan, room * sizeof *moved);
         if (into->measure_count > 0) {
             memcpy(moved, into->measures, into->measure_count * sizeof *moved);
         }
@@ -54,7 +54,7 @@ static bool lower_inside(struct sql_lowering *lowering, json_t *body, struct exe
     struct sql_lowering inside = *lowering;
     json_t *args = json_object_get(body, "args"), *filter = json_object_get(body, "agg_filter");
     const size_t count = json_array_size(args);
-    uint32_t *lowered = plan_alloc(lowering->plan, (count + 1) * sizeof *lowered);
+    uint32_t *lowered = builder_alloc(lowering->plan, (count + 1) * sizeof *lowered);
 
     inside.scope = lowering->aggregates->input;
     inside.aggregates = NULL;
@@ -107,5 +107,5 @@ uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, js
     }
     const struct plan_origin origin = sql_origin(lowering, location);
     *measure_push(lowering->plan, into) = measure;
-    return plan_column(lowering->plan, into->key_count + into->measure_count, &origin);
+    return builder_column(lowering->plan, into->key_count + into->measure_count, &origin);
 }

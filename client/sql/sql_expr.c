@@ -51,7 +51,7 @@ struct plan_origin sql_origin(const struct sql_lowering *lowering, long location
 
     return (struct plan_origin){
         .option = lowering->text->option,
-        .text = plan_text(plan, lowering->text->text, strlen(lowering->text->text)),
+        .text = builder_text(plan, lowering->text->text, strlen(lowering->text->text)),
         .offset = sql_offset(lowering->text, location),
     };
 }
@@ -89,9 +89,10 @@ static uint32_t lower_column(struct sql_lowering *lowering, json_t *body, long l
     }
     const struct plan_origin origin = sql_origin(lowering, location);
     if (found == NULL) {
-        return plan_column_named(lowering->plan, name, &origin);
+        return builder_column_named(lowering->plan, name, &origin);
     }
-    return found->column != 0 ? plan_column(lowering->plan, found->column, &origin) : found->expr;
+    return found->column != 0 ? builder_column(lowering->plan, found->column, &origin)
+                              : found->expr;
 }
 
 /* Lowers the members of a list (or one node) into args; the count, or -1. */
@@ -119,7 +120,7 @@ static uint32_t call2(struct sql_lowering *lowering, const char *function, uint3
     const uint32_t args[] = {left, right};
     const struct plan_origin origin = sql_origin(lowering, location);
 
-    return left == 0 || right == 0 ? 0 : plan_call(lowering->plan, function, args, 2, &origin);
+    return left == 0 || right == 0 ? 0 : builder_call(lowering->plan, function, args, 2, &origin);
 }
 
 static uint32_t call1(struct sql_lowering *lowering, const char *function, uint32_t arg,
@@ -127,7 +128,7 @@ static uint32_t call1(struct sql_lowering *lowering, const char *function, uint3
 {
     const struct plan_origin origin = sql_origin(lowering, location);
 
-    return arg == 0 ? 0 : plan_call(lowering->plan, function, &arg, 1, &origin);
+    return arg == 0 ? 0 : builder_call(lowering->plan, function, &arg, 1, &origin);
 }
 
 static uint32_t lower_operator(struct sql_lowering *lowering, json_t *body, const char *name,
@@ -169,7 +170,7 @@ static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char
         json_object_get(json_object_get(json_object_get(body, "rexpr"), "List"), "items");
     const size_t count = json_array_size(items);
     const bool negated = strcmp(name, "<>") == 0;
-    struct exec_literal *values = plan_alloc(lowering->plan, (count + 1) * sizeof *values);
+    struct exec_literal *values = builder_alloc(lowering->plan, (count + 1) * sizeof *values);
     const uint32_t arg = sql_lower_expr(lowering, json_object_get(body, "lexpr"));
     size_t constants = 0;
 
@@ -189,7 +190,7 @@ static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char
                           .negated = negated},
         };
         const struct plan_origin origin = sql_origin(lowering, location);
-        return plan_expr(lowering->plan, &expr, &origin);
+        return builder_expr(lowering->plan, &expr, &origin);
     }
     uint32_t result = 0;
     for (size_t i = 0; i < count; i++) {
@@ -223,7 +224,7 @@ static uint32_t lower_between(struct sql_lowering *lowering, json_t *body, bool 
 static uint32_t lower_nullif(struct sql_lowering *lowering, json_t *left, json_t *right,
                              long location)
 {
-    struct exec_when *when = plan_alloc(lowering->plan, sizeof *when);
+    struct exec_when *when = builder_alloc(lowering->plan, sizeof *when);
     const uint32_t first = sql_lower_expr(lowering, left);
     const uint32_t second = first == 0 ? 0 : sql_lower_expr(lowering, right);
     const struct exec_expr expr = {.kind = EXEC_EXPR_CASE,
@@ -236,12 +237,12 @@ static uint32_t lower_nullif(struct sql_lowering *lowering, json_t *left, json_t
             ? 0
             : call1(lowering, "not",
                     call2(lowering, "coalesce", call2(lowering, "eq", first, second, location),
-                          plan_literal(lowering->plan,
-                                       &(struct exec_literal){.type = {.kind = EXEC_TYPE_BOOL}},
-                                       NULL),
+                          builder_literal(lowering->plan,
+                                          &(struct exec_literal){.type = {.kind = EXEC_TYPE_BOOL}},
+                                          NULL),
                           location),
                     location);
-    return when->when == 0 ? 0 : plan_expr(lowering->plan, &expr, &origin);
+    return when->when == 0 ? 0 : builder_expr(lowering->plan, &expr, &origin);
 }
 
 static uint32_t lower_a_expr(struct sql_lowering *lowering, json_t *body, long location)
@@ -327,8 +328,8 @@ static uint32_t lower_boolean_test(struct sql_lowering *lowering, json_t *body, 
     const bool about_false = strstr(type, "FALSE") != NULL, negated = strstr(type, "NOT") != NULL;
     const struct exec_literal fallback = {.type = {.kind = EXEC_TYPE_BOOL},
                                           .value.boolean = about_false};
-    const uint32_t filled =
-        call2(lowering, "coalesce", arg, plan_literal(lowering->plan, &fallback, NULL), location);
+    const uint32_t filled = call2(lowering, "coalesce", arg,
+                                  builder_literal(lowering->plan, &fallback, NULL), location);
     return about_false != negated ? call1(lowering, "not", filled, location) : filled;
 }
 
@@ -342,14 +343,14 @@ static uint32_t lower_cast(struct sql_lowering *lowering, json_t *body, long loc
         !sql_lower_type(lowering, json_object_get(body, "typeName"), &expr.u.cast.to)) {
         return 0;
     }
-    return plan_expr(lowering->plan, &expr, &origin);
+    return builder_expr(lowering->plan, &expr, &origin);
 }
 
 static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long location)
 {
     json_t *branches = json_object_get(body, "args");
     const size_t count = json_array_size(branches);
-    struct exec_when *whens = plan_alloc(lowering->plan, (count + 1) * sizeof *whens);
+    struct exec_when *whens = builder_alloc(lowering->plan, (count + 1) * sizeof *whens);
     uint32_t subject = 0, otherwise = 0;
 
     if (json_object_get(body, "arg") != NULL) {
@@ -381,7 +382,7 @@ static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long loc
         .u.case_when = {.branches = whens, .branch_count = (uint32_t)count, .otherwise = otherwise},
     };
     const struct plan_origin origin = sql_origin(lowering, location);
-    return plan_expr(lowering->plan, &expr, &origin);
+    return builder_expr(lowering->plan, &expr, &origin);
 }
 
 static uint32_t lower_many(struct sql_lowering *lowering, const char *function, json_t *list,
@@ -391,7 +392,7 @@ static uint32_t lower_many(struct sql_lowering *lowering, const char *function, 
     const int count = lower_args(lowering, list, args);
     const struct plan_origin origin = sql_origin(lowering, location);
 
-    return count < 0 ? 0 : plan_call(lowering->plan, function, args, (uint32_t)count, &origin);
+    return count < 0 ? 0 : builder_call(lowering->plan, function, args, (uint32_t)count, &origin);
 }
 
 /* Names PostgreSQL has for functions the engine calls otherwise. */
@@ -474,7 +475,7 @@ static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)
         struct exec_literal literal;
         const struct plan_origin origin = sql_origin(lowering, location);
         return sql_lower_literal(lowering, body, &literal)
-                   ? plan_literal(lowering->plan, &literal, &origin)
+                   ? builder_literal(lowering->plan, &literal, &origin)
                    : 0;
     }
     if (strcmp(kind, "A_Expr") == 0) {

@@ -55,17 +55,17 @@ static const char *own_name(struct plan_builder *plan, json_t *expr, uint32_t nu
 
     if (strcmp(kind, "ColumnRef") == 0 && sql_column_parts(body, &qualifier, &name) &&
         name != NULL) {
-        return plan_text(plan, name, strlen(name));
+        return builder_text(plan, name, strlen(name));
     }
     if (strcmp(kind, "FuncCall") == 0) {
         json_t *names = json_object_get(body, "funcname");
         name = string_of(json_array_get(names, json_array_size(names) - 1));
-        return plan_text(plan, name == NULL ? "" : name, name == NULL ? 0 : strlen(name));
+        return builder_text(plan, name == NULL ? "" : name, name == NULL ? 0 : strlen(name));
     }
     if (strcmp(kind, "TypeCast") == 0) {
         return own_name(plan, json_object_get(body, "arg"), number);
     }
-    return plan_printf(plan, "column%u", number);
+    return builder_printf(plan, "column%u", number);
 }
 
 enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *text,
@@ -85,7 +85,7 @@ enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *
         sql_list_fini(list_out);
         return EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: an expression is missing", text->option);
     }
-    list_out->items = plan_alloc(plan, count * sizeof *list_out->items);
+    list_out->items = builder_alloc(plan, count * sizeof *list_out->items);
     list_out->item_count = (uint32_t)count;
     for (uint32_t i = 0; i < count; i++) {
         json_t *target = json_object_get(json_array_get(targets, i), "ResTarget");
@@ -97,8 +97,8 @@ enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *
             name = equals_name_of(item->expr, &item->expr);
         }
         item->named = name != NULL;
-        item->name =
-            name != NULL ? plan_text(plan, name, strlen(name)) : own_name(plan, item->expr, i + 1);
+        item->name = name != NULL ? builder_text(plan, name, strlen(name))
+                                  : own_name(plan, item->expr, i + 1);
     }
     return EXEC_OK;
 }
@@ -163,7 +163,7 @@ enum exec_code sql_lower_order(struct sql_lowering *lowering, struct exec_sort_k
     }
     json_t *clause = json_object_get(select, "sortClause");
     const size_t count = json_array_size(clause);
-    struct exec_sort_key *keys = plan_alloc(lowering->plan, (count + 1) * sizeof *keys);
+    struct exec_sort_key *keys = builder_alloc(lowering->plan, (count + 1) * sizeof *keys);
     code = only_list(select, "sortClause", lowering->text, lowering->err);
     for (size_t i = 0; i < count && code == EXEC_OK; i++) {
         json_t *sort_by = json_object_get(json_array_get(clause, i), "SortBy");

@@ -79,7 +79,7 @@ bool sql_lower_literal(struct sql_lowering *lowering, json_t *body, struct exec_
         text = text == NULL ? "" : text;
         *out = (struct exec_literal){
             .type = {.kind = EXEC_TYPE_UTF8},
-            .value.text = {.bytes = plan_text(lowering->plan, text, strlen(text)),
+            .value.text = {.bytes = builder_text(lowering->plan, text, strlen(text)),
                            .size = strlen(text)},
         };
         return true;

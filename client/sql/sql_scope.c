@@ -12,7 +12,7 @@ static struct sql_name *scope_push(struct sql_scope *scope)
 {
     if (scope->name_count == scope->name_room) {
         const uint32_t room = scope->name_room == 0 ? 32 : 2 * scope->name_room;
-        struct sql_name *moved = plan_alloc(scope->plan, room * sizeof *moved);
+        struct sql_name *moved = builder_alloc(scope->plan, room * sizeof *moved);
         if (scope->name_count > 0) {
             memcpy(moved, scope->names, scope->name_count * sizeof *moved);
         }
@@ -31,7 +31,7 @@ void sql_scope_add_schema(struct sql_scope *scope, const struct sql_input *input
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const char *name = schema->fields[i].name;
         *scope_push(scope) = (struct sql_name){
-            .name = plan_text(scope->plan, name, strlen(name)),
+            .name = builder_text(scope->plan, name, strlen(name)),
             .input = number,
             .column = first_column + i,
         };
@@ -41,7 +41,7 @@ void sql_scope_add_schema(struct sql_scope *scope, const struct sql_input *input
 void sql_scope_add_alias(struct sql_scope *scope, const char *name, uint32_t column, uint32_t expr)
 {
     *scope_push(scope) = (struct sql_name){
-        .name = plan_text(scope->plan, name, strlen(name)),
+        .name = builder_text(scope->plan, name, strlen(name)),
         .input = SQL_SCOPE_ALIAS,
         .column = column,
         .expr = expr,
@@ -87,7 +87,7 @@ enum exec_code sql_scope_find(const struct sql_scope *scope, const char *qualifi
                               const char *name, const struct sql_name **name_out,
                               char message_out[256])
 {
-    const struct sql_name *found = NULL, *alias = NULL;
+    const struct sql_name *found = NULL, *alias = NULL, *ambiguous = NULL;
     int input = -1;
 
     *name_out = NULL;
@@ -101,18 +101,26 @@ enum exec_code sql_scope_find(const struct sql_scope *scope, const char *qualifi
     for (uint32_t i = 0; i < scope->name_count; i++) {
         const struct sql_name *candidate = &scope->names[i];
         if (strcmp(candidate->name, name) != 0 ||
-            (input >= 0 && candidate->input != (uint32_t)input)) {
+            (input >= 0 && candidate->input != (uint32_t)input) ||
+            (input < 0 && candidate->qualified_only)) {
             continue;
         }
         if (candidate->input == SQL_SCOPE_ALIAS) {
             alias = alias == NULL ? candidate : alias;
-        } else if (found != NULL) {
-            snprintf(message_out, 256, "column '%.60s' is ambiguous: write %.60s.%.60s", name,
-                     scope->inputs[found->input].qualifiers[0], name);
-            return EXEC_BAD_SPEC;
-        } else {
+        } else if (found != NULL && ambiguous == NULL) {
+            ambiguous = found;
+        } else if (found == NULL) {
             found = candidate;
         }
+    }
+    if (alias != NULL && scope->aliases_first) {
+        *name_out = alias;
+        return EXEC_OK;
+    }
+    if (ambiguous != NULL) {
+        snprintf(message_out, 256, "column '%.60s' is ambiguous: write %.60s.%.60s", name,
+                 scope->inputs[ambiguous->input].qualifiers[0], name);
+        return EXEC_BAD_SPEC;
     }
     *name_out = found != NULL ? found : alias;
     if (*name_out == NULL && !scope->open) {

@@ -14,6 +14,7 @@ struct sql_name {
     uint32_t input;  /* which input it belongs to; SQL_SCOPE_ALIAS: none */
     uint32_t column; /* 1-based column of the relation below; 0: expr stands for it */
     uint32_t expr;
+    bool qualified_only; /* found as r.id, not as id */
 };
 
 enum { SQL_SCOPE_ALIAS = UINT32_MAX, SQL_SCOPE_INPUTS_MAX = 2, SQL_QUALIFIERS_MAX = 3 };
@@ -28,6 +29,7 @@ struct sql_scope {
     uint32_t name_count, name_room;
     struct sql_input inputs[SQL_SCOPE_INPUTS_MAX];
     uint32_t input_count;
+    bool aliases_first; /* ORDER BY: a select alias hides a column of the same name */
     bool open; /* the columns are not known here: what is not found is left to the engine by name */
 };
 
@@ -41,8 +43,9 @@ void sql_scope_add_alias(struct sql_scope *scope, const char *name, uint32_t col
 /* The index of an input with that qualifier; -1: none. */
 int sql_scope_input(const struct sql_scope *scope, const char *qualifier);
 
-/* Finds one name. Columns go before aliases, as in SQL. Returns EXEC_OK, EXEC_COLUMN_NOT_FOUND or
- * EXEC_BAD_SPEC (ambiguous) and a message; *name_out NULL with EXEC_OK: open scope, by name. */
+/* Finds one name. Columns go before aliases unless the scope says otherwise. Returns EXEC_OK,
+ * EXEC_COLUMN_NOT_FOUND or EXEC_BAD_SPEC (ambiguous) and a message; *name_out NULL with EXEC_OK:
+ * open scope, by name. */
 enum exec_code sql_scope_find(const struct sql_scope *scope, const char *qualifier,
                               const char *name, const struct sql_name **name_out,
                               char message_out[256]);

@@ -29,8 +29,8 @@ static struct join_request join_of(struct plan_builder *plan)
 {
     plan_builder_init(plan);
     return (struct join_request){
-        .left = {plan_rel(plan, &scan), &left, "orders"},
-        .right = {plan_rel(plan, &scan), &right, "people"},
+        .left = {builder_rel(plan, &scan), &left, "orders"},
+        .right = {builder_rel(plan, &scan), &right, "people"},
         .kind = EXEC_JOIN_INNER,
         .on = "id",
         .limit = -1,
@@ -46,6 +46,31 @@ Test(join_plan, default_columns)
     expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
                 "scan\nscan\njoin1 1 2 #1=#1\n"
                 "project 3 id=#1 name=#2 a=#3 name_right=#5 b=#6\n");
+}
+
+Test(join_plan, a_shared_key_needs_no_qualifier)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.where = "id > 1 and r.id > 2";
+    request.order = "id, name";
+    request.select = "id, name = l.name, r.name as other";
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin1 1 2 #1=#1\n"
+                "filter 3 (and (gt #1 1) (gt #4 2))\n"
+                "sort 4 #1:asc #2:asc\n"
+                "project 5 id=#1 name=#2 other=#5\n");
+
+    struct join_request right_join = join_of(&plan);
+    right_join.kind = EXEC_JOIN_RIGHT;
+    right_join.where = "id = 3";
+    right_join.select = "l.id";
+    expect_plan(&plan, join_plan_make(&plan, &right_join, &err), &err,
+                "scan\nscan\njoin3 1 2 #1=#1\n"
+                "filter 3 (eq (coalesce #1 #4) 3)\n"
+                "project 4 id=#1\n");
 }
 
 Test(join_plan, full_join_shows_either_key)
@@ -110,7 +135,7 @@ Test(join_plan, star_of_one_side_keeps_every_column)
 static struct group_request group_of(struct plan_builder *plan)
 {
     plan_builder_init(plan);
-    return (struct group_request){.rel = plan_rel(plan, &scan), .name = "t", .limit = -1};
+    return (struct group_request){.rel = builder_rel(plan, &scan), .name = "t", .limit = -1};
 }
 
 Test(group_plan, plain_measures_need_no_project)
