@@ -105,7 +105,7 @@ static void owner_release(struct batch_owner *owner)
 {
     /* acq_rel: the last release sees every earlier one's reads done. */
     if (atomic_fetch_sub_explicit(&owner->references, 1, memory_order_acq_rel) == 1) {
-        arrow_batch_fini(&owner->batch);
+        result_batch_free(&owner->batch);
         free(owner);
     }
 }
@@ -176,7 +176,7 @@ int arrow_export_batch(struct arrow_batch *batch, struct ArrowArray *out)
         free(owner);
         free(no_validity);
         free(children);
-        arrow_batch_fini(batch);
+        result_batch_free(batch);
         return -1;
     }
     owner->batch = *batch;
@@ -238,7 +238,7 @@ static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *o
         if (batch.columns[i].dictionary != NULL || batch.columns[i].offset_bytes == 8) {
             morsel_error_set(&state->error, MORSEL_FAULT_DATA, EXEC_NOT_IMPLEMENTED,
                              "column %u comes with a dictionary or 64-bit offsets", i + 1);
-            arrow_batch_fini(&batch);
+            result_batch_free(&batch);
             return EIO;
         }
     }

@@ -19,7 +19,7 @@ struct morsel_batch *batch_wrap(struct arrow_batch *batch, const struct exec_sch
 
     assert(batch->column_count == schema->field_count);
     if (wrapped == NULL) {
-        arrow_batch_fini(batch);
+        result_batch_free(batch);
         return NULL;
     }
     wrapped->magic = BATCH_MAGIC;
@@ -34,7 +34,7 @@ void morsel_batch_free(struct morsel_batch *batch)
     }
     assert(batch->magic == BATCH_MAGIC);
     batch->magic = 0;
-    arrow_batch_fini(&batch->arrow);
+    result_batch_free(&batch->arrow);
     free(batch);
 }
 

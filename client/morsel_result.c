@@ -43,6 +43,14 @@ static void response_free(Morsel__V1__ExecuteJobResponse *response)
     }
 }
 
+void result_batch_free(struct arrow_batch *batch)
+{
+    void *body = batch->body;
+
+    arrow_batch_fini(batch);
+    free(body);
+}
+
 static int result_fail(struct morsel_result *result, struct morsel_error *err)
 {
     result->failed = true;
@@ -210,7 +218,7 @@ static int read_chunk(struct morsel_result *result, struct arrow_batch *batch_ou
             case ARROW_BATCH:
                 if (arrow_batch_validate(batch_out, arrow_reader_schema(result->reader), &error) !=
                     EXEC_OK) {
-                    arrow_batch_fini(batch_out);
+                    result_batch_free(batch_out);
                     return morsel_error_of_exec(&result->error, MORSEL_FAULT_DATA, &error);
                 }
                 result->row_count += batch_out->row_count;

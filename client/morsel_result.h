@@ -7,7 +7,10 @@
 
 /* A result while it streams, as the library's own files and the command line see it. */
 
-/* Like morsel_result_next, without the wrapping: 1 a batch (end it with arrow_batch_fini), 0 the
+/* Frees all of a batch, its body included. */
+void result_batch_free(struct arrow_batch *batch);
+
+/* Like morsel_result_next, without the wrapping: 1 a batch (end it with result_batch_free), 0 the
  * end, -1 failed, 2 wait_until_ns came first. */
 int result_read(struct morsel_result *result, uint64_t wait_until_ns, struct arrow_batch *batch_out,
                 struct morsel_error *err);

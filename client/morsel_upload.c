@@ -1,6 +1,7 @@
 /* Uploading a table: Begin, the bytes of one Arrow stream in chunks, Commit. The stream is read
  * here as well, so that a damaged one fails before the server has seen all of it and the commit
  * carries its row count. */
+#include "morsel_result.h"
 #include "morsel_tables.h"
 #include "proto/arrow_reader.h"
 
@@ -44,7 +45,7 @@ static int upload_look(struct upload *upload, size_t size, uint64_t *rows_out,
         at += used;
         if (event == ARROW_BATCH) {
             *rows_out += batch.row_count;
-            arrow_batch_fini(&batch);
+            result_batch_free(&batch);
         }
         if (event == ARROW_ERROR) {
             return morsel_error_of_exec(err, MORSEL_FAULT_ARGUMENT, &error);

@@ -174,17 +174,20 @@ static uint32_t embedded_workers(struct job_source *source,
     *out = self->workers;
     for (uint32_t i = 0; self->workers != NULL && i < count; i++) {
         struct exec_worker_info info;
+        struct exec_job_worker mine;
         exec_engine_worker_info(self->engine, i, &info);
+        exec_job_worker(self->job, i, &mine);
         const struct exec_worker_counters *c = &info.counters;
         self->workers[i] = (struct morsel_worker_figures){
             .worker = info.worker,
             .node = info.node,
-            .morsels_local = c->morsels_local,
-            .morsels_remote = c->morsels_remote,
-            .rows_local = c->rows_local,
-            .rows_remote = c->rows_remote,
+            .morsels_local = mine.morsels_local,
+            .morsels_remote = mine.morsels_remote,
+            .rows_local = mine.rows_local,
+            .rows_remote = mine.rows_remote,
+            /* Counted for the process, which runs one job. */
             .steals = c->steals_smt + c->steals_l3 + c->steals_node + c->steals_remote,
-            .busy_seconds = (double)c->busy_ns / 1e9,
+            .busy_seconds = (double)mine.busy_ns / 1e9,
         };
     }
     return self->workers == NULL ? 0 : count;

@@ -122,7 +122,7 @@ static enum source_event remote_next(struct job_source *source, struct source_ba
 static void remote_release(struct job_source *source, struct source_batch *batch)
 {
     (void)source;
-    arrow_batch_fini(&batch->arrow);
+    result_batch_free(&batch->arrow);
 }
 
 static const struct exec_schema *remote_schema(struct job_source *source)
