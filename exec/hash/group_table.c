@@ -167,11 +167,43 @@ static void start(const struct group_table *table, struct find *find, const uint
     find->pending_count = count;
 }
 
+/* Every pending row takes a step; rows that came to an entry of their salt become candidates. */
+static bool walk_all(struct group_table *table, struct find *find, const uint64_t *hashes,
+                     const uint16_t *positions, uint64_t row_limit, unsigned char **rows_out)
+{
+    find->fresh_count = 0;
+    find->candidate_count = 0;
+    for (uint32_t k = 0; k < find->pending_count; k++) {
+        const uint16_t i = find->pending[k];
+        if (!walk(table, find, i, positions[i], hashes[positions[i]], row_limit, &rows_out[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Candidates with equal keys have found their group, the others go on looking. */
+static void compare_all(const struct group_table *table, struct find *find,
+                        const struct batch *batch, const struct vec *keys, unsigned char **rows_out)
+{
+    uint16_t match[BATCH_ROWS];
+    const uint32_t matched = row_match(table->layout, 0, table->layout->column_count, batch, keys,
+                                       find->candidate_positions, find->candidate_count,
+                                       find->candidate_rows, match, find->rest);
+
+    for (uint32_t m = 0; m < matched; m++) {
+        rows_out[find->candidate[match[m]]] = find->candidate_rows[match[m]];
+    }
+    find->pending_count = find->candidate_count - matched;
+    for (uint32_t k = 0; k < find->pending_count; k++) {
+        find->pending[k] = find->candidate[find->rest[k]];
+    }
+}
+
 bool group_table_find(struct group_table *table, const struct batch *batch, const struct vec *keys,
                       const uint64_t *hashes, const uint16_t *positions, uint32_t count,
                       uint64_t row_limit, unsigned char **rows_out)
 {
-    const uint32_t key_count = table->layout->column_count;
     struct find find;
 
     assert(count <= BATCH_ROWS);
@@ -180,31 +212,13 @@ bool group_table_find(struct group_table *table, const struct batch *batch, cons
     }
     start(table, &find, hashes, positions, count);
     while (find.pending_count > 0) {
-        find.fresh_count = 0;
-        find.candidate_count = 0;
-        for (uint32_t k = 0; k < find.pending_count; k++) {
-            const uint16_t i = find.pending[k];
-            if (!walk(table, &find, i, positions[i], hashes[positions[i]], row_limit,
-                      &rows_out[i])) {
-                return false;
-            }
-        }
         /* New keys are written before anybody is compared with them. */
-        if (!row_scatter(table->layout, 0, key_count, batch, keys, find.fresh, find.fresh_count,
-                         find.fresh_rows, true, table->arena)) {
+        if (!walk_all(table, &find, hashes, positions, row_limit, rows_out) ||
+            !row_scatter(table->layout, 0, table->layout->column_count, batch, keys, find.fresh,
+                         find.fresh_count, find.fresh_rows, true, table->arena)) {
             return false;
         }
-        uint16_t match[BATCH_ROWS];
-        const uint32_t matched =
-            row_match(table->layout, 0, key_count, batch, keys, find.candidate_positions,
-                      find.candidate_count, find.candidate_rows, match, find.rest);
-        for (uint32_t m = 0; m < matched; m++) {
-            rows_out[find.candidate[match[m]]] = find.candidate_rows[match[m]];
-        }
-        find.pending_count = find.candidate_count - matched;
-        for (uint32_t k = 0; k < find.pending_count; k++) {
-            find.pending[k] = find.candidate[find.rest[k]];
-        }
+        compare_all(table, &find, batch, keys, rows_out);
     }
     return true;
 }

@@ -306,9 +306,11 @@ bool hash_dir_step(struct hash_dir_build *build, uint64_t rows)
 static uint64_t find_run(const struct hash_dir *dir, uint64_t begin, uint64_t end, uint64_t hash,
                          unsigned char **run_row)
 {
-    uint64_t run_end;
+    uint64_t run_end = end;
 
-    if (end - begin > SLOT_ROWS_LINEAR) {
+    if (begin < end && hash_at(dir, begin) == hash && hash_at(dir, end - 1) == hash) {
+        /* The whole slot: the usual case, and for many duplicates the only cheap one. */
+    } else if (end - begin > SLOT_ROWS_LINEAR) {
         begin = bisect(dir, begin, end, hash, false);
         run_end = bisect(dir, begin, end, hash, true);
     } else {

@@ -68,7 +68,7 @@ bool hash_dir_begin(struct hash_dir_build *build, struct hash_dir *dir,
 bool hash_dir_step(struct hash_dir_build *build, uint64_t rows);
 
 /* Rows of the reader's partition; for hash_dir_begin. Reads every foreign row. */
-uint64_t hash_dir_count_rows(const struct radix_reader *reader, uint32_t row_bytes);
+uint64_t hash_dir_count_rows(const struct radix_reader *at_start, uint32_t row_bytes);
 
 /* Directories of all partitions, by the top radix_bits of the hash. */
 struct hash_dirs {

@@ -429,7 +429,7 @@ void harness_init(struct harness *harness, uint32_t workers, uint32_t hash_bits_
     *harness = (struct harness){.internal = insides};
     cr_assert_eq(nu_topology_read(&insides->topology, NULL, why, sizeof why), 0);
     pthread_mutex_init(&insides->lock, NULL);
-    cr_assert_eq(nu_page_pool_create(&insides->topology, 0, &job->pages), 0);
+    cr_assert_eq(nu_page_pool_create(&insides->topology, UINT64_C(1) << 32, &job->pages), 0);
     nu_budget_init(&job->budget, "job", limit_bytes, NULL);
     nu_arena_init(&job->plan, job->pages, 0, &job->budget);
 

@@ -11,6 +11,7 @@ morsel_test(exec expr_bind LABELS unit)
 morsel_test(exec deque LABELS unit)
 morsel_test(exec expr_random LABELS unit LINKS m)
 target_sources(test_expr_random PRIVATE oracle/expr_oracle.c)
+morsel_test(exec hash_dir LABELS unit)
 morsel_test(exec hash_vec LABELS unit)
 morsel_test(exec io LABELS unit)
 
