@@ -7,7 +7,11 @@
  * SEGMENT_BYTES on. At most readers_max readers are at work, which bounds the memory and the reads
  * under way; a range that would need one more waits for one to end. */
 
-enum { READERS_EACH = 2, READERS_MORE = 2 }; /* per worker, and for all */
+enum {
+    READERS_EACH = 2, /* a worker */
+    READERS_MORE = 2, /* for all */
+    RANGES_EACH = 32, /* of one file on one node */
+};
 
 struct waiting_range {
     struct waiting_range *next;
@@ -28,6 +32,23 @@ struct files_source {
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
+/* Segments [first, last) in several ranges: while the reader of one waits, a worker goes on with
+ * the next, so that reads are under way for as many readers as there may be. */
+static void node_ranges(struct pipe *pipe, const struct scan_file *file, uint64_t first,
+                        uint64_t last, uint32_t node)
+{
+    const uint64_t each = (last - first + RANGES_EACH - 1) / RANGES_EACH;
+
+    for (uint64_t segment = first; segment < last; segment += each) {
+        const uint64_t behind = segment + each < last ? segment + each : last;
+        const uint64_t begin = segment * SEGMENT_BYTES;
+        const uint64_t end = behind * SEGMENT_BYTES;
+        pipe_add_range(
+            pipe, file->unit_begin + (begin > file->rows_begin ? begin : file->rows_begin),
+            file->unit_begin + (end < file->file_bytes ? end : file->file_bytes), node, false);
+    }
+}
+
 static bool file_start_parallel(struct files_source *source, struct pipe *pipe,
                                 struct scan_file *file)
 {
@@ -44,13 +65,7 @@ static bool file_start_parallel(struct files_source *source, struct pipe *pipe,
         return false;
     }
     for (uint32_t n = 0; n < nodes; n++) { /* an even share of each file for every node */
-        const uint64_t first = segments * n / nodes * SEGMENT_BYTES;
-        const uint64_t last = segments * (n + 1) / nodes * SEGMENT_BYTES;
-        const uint64_t begin = first > file->rows_begin ? first : file->rows_begin;
-        const uint64_t end = last < file->file_bytes ? last : file->file_bytes;
-        if (begin < end) {
-            pipe_add_range(pipe, file->unit_begin + begin, file->unit_begin + end, n, false);
-        }
+        node_ranges(pipe, file, segments * n / nodes, segments * (n + 1) / nodes, n);
     }
     return true;
 }

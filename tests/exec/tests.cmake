@@ -16,6 +16,7 @@ morsel_test(exec hash_vec LABELS unit)
 morsel_test(exec io LABELS unit)
 
 morsel_test(exec row_layout LABELS unit)
+morsel_test(exec scan_files LABELS unit)
 morsel_test(exec sched LABELS unit)
 morsel_test(exec sort LABELS unit)
 target_sources(test_sort PRIVATE exec/op_harness.c)
