@@ -132,10 +132,6 @@ static void worker_park_range(struct worker *worker, struct sched_range *range)
     struct sched_pipeline *pipeline = range->pipeline;
 
     worker_rejoin(worker, range);
-    if (sched_stopping(pipeline)) {
-        worker_drop(worker, range);
-        return;
-    }
     WORKER_COUNT(worker, blocked, 1);
     at_store_relaxed(&pipeline->congested, true);
     /* Once kept, the range may be requeued, run and settled by others: the guard keeps the
@@ -187,10 +183,12 @@ static void worker_settle(struct worker *worker, struct sched_range *range, uint
     if (!has_rest) {
         return;
     }
-    if (outcome == SCHED_STOP || sched_stopping(pipeline)) {
-        worker_drop(worker, range);
-    } else if (outcome == SCHED_BLOCKED) {
+    if (outcome == SCHED_BLOCKED) {
+        /* Also when it is stopping: what the range waits for may write into its cursor, so only
+         * whoever keeps it knows when it can be thrown away. */
         worker_park_range(worker, range);
+    } else if (outcome == SCHED_STOP || sched_stopping(pipeline)) {
+        worker_drop(worker, range);
     } else {
         if (source == DISPATCHER_KEEP) {
             worker_rejoin(worker, range);
