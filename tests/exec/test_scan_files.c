@@ -692,8 +692,8 @@ Test(scan_files, little_memory)
     struct scan scan = scan_of("plain.csv");
     expect_rows(&bench, &scan, (const char *const *)want,
                 ROWS); /* readers wait for one another's memory */
-    bench.limit_bytes = 1 << 20;
-    expect_failure(&bench, scan_of("plain.csv"), EXEC_MEMORY_BUDGET, "budget", 0, 0);
+    bench.limit_bytes = 640 << 10;
+    expect_failure(&bench, scan_of("plain.csv"), EXEC_MEMORY_BUDGET, "memory limit", 0, 0);
     free_rows(want, ROWS);
     free(text);
     bench_fini(&bench);
