@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_FINAL_MS = 500 };
+enum { DRAIN_FINAL_MS = 250 }; /* more than a round trip: late streams are still served */
 
 /* ---- nghttp2's memory, counted and bounded ----------------------------------------------------
  */
@@ -156,9 +156,7 @@ static void conn_violate(struct h2_conn *conn, enum h2_violation violation)
     log_line(env->log, EXEC_LOG_WARNING, "http2 %s: closing the connection, too many or bad: %s",
              conn->peer, h2_violation_name(violation));
     conn_set_state(conn, H2_TERMINATING);
-    nghttp2_session_terminate_session(conn->h2, violation == H2_VIOLATION_invalid_frames
-                                                    ? NGHTTP2_PROTOCOL_ERROR
-                                                    : NGHTTP2_ENHANCE_YOUR_CALM);
+    nghttp2_session_terminate_session(conn->h2, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 void h2_conn_drain(struct h2_conn *conn, enum metrics_goaway reason)

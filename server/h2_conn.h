@@ -76,8 +76,8 @@ struct h2_host {
 int h2_host_init(struct h2_host *host, struct service_env *env);
 /* Closes its handles; every connection must be closed. */
 void h2_host_close(struct h2_host *host);
-/* Shutdown notice now, the final GOAWAY half a second later, then each connection closes when its
- * last stream is done. `empty` is called at once or later. */
+/* Shutdown notice now, the final GOAWAY a quarter of a second later, then each connection closes
+ * when its last stream is done. `empty` is called at once or later. */
 void h2_host_drain(struct h2_host *host, void (*empty)(void *owner), void *owner);
 /* Closes every connection without further ado. */
 void h2_host_close_all(struct h2_host *host);

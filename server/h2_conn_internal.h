@@ -9,7 +9,7 @@
  * called from inside nghttp2. */
 void h2_conn_pump(struct h2_conn *conn);
 
-/* Once a second: time limits of the connection and its streams. */
+/* Four times a second: time limits of the connection and its streams. */
 void h2_conn_tick(struct h2_conn *conn, uint64_t now_ms);
 
 /* First step of a graceful end: no new stream is wanted. */

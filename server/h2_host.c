@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_TICK_MS = 1000 };
+enum { HOST_TICK_MS = 250 };
 
 void h2_conn_wake(struct h2_conn *conn)
 {

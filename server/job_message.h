@@ -19,8 +19,12 @@ void job_message_progress(const struct exec_job_status *status, struct job_progr
 struct job_profile_message {
     Morsel__V1__Profile message;
     Google__Protobuf__Duration wall, cpu;
+    void *workers; /* malloc'd */
 };
-void job_message_profile(const struct exec_job_status *status, struct job_profile_message *out);
+/* Of a job whose `done` has come, while run->job is still there. Without memory the workers are
+ * left out. */
+void job_message_profile(const struct job_run *run, struct job_profile_message *out);
+void job_message_profile_fini(struct job_profile_message *profile);
 
 struct job_info_message {
     Morsel__V1__JobInfo message;

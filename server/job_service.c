@@ -186,11 +186,14 @@ static void explain_done(void *owner)
     response.json = (char *)(uintptr_t)(json != NULL ? json : "");
     response.schema = schema != NULL ? wire_schema_message(schema) : NULL;
     if (call->analyze) {
-        job_message_profile(&run->record->status, &profile);
+        job_message_profile(run, &profile);
         response.profile = &profile.message;
     }
     session_send(session, &response.base);
     free(response.schema);
+    if (response.profile != NULL) {
+        job_message_profile_fini(&profile);
+    }
     session_finish(session);
 }
 

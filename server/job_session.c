@@ -103,10 +103,11 @@ static void job_send_profile(struct job_session *job)
     struct job_profile_message profile;
 
     morsel__v1__execute_job_response__init(&response);
-    job_message_profile(&job->run->record->status, &profile);
+    job_message_profile(job->run, &profile);
     response.payload_case = MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_PROFILE;
     response.profile = &profile.message;
     job_send(job, &response);
+    job_message_profile_fini(&profile);
 }
 
 static void job_send_finished(struct job_session *job)

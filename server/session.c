@@ -271,7 +271,7 @@ static void session_request_whole(struct session *session)
         session->attached = true;
         session->rpc->handler->end(session);
     } else {
-        session_fail_status(session, GRPC_UNIMPLEMENTED, "%s takes one request message, none came",
+        session_fail_status(session, GRPC_INTERNAL, "%s takes one request message, none came",
                             session->path);
     }
 }

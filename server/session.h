@@ -71,7 +71,7 @@ bool session_header(struct session *session, const uint8_t *name, size_t name_by
 void session_headers_end(struct session *session);
 void session_data(struct session *session, const uint8_t *bytes, size_t size);
 void session_input_end(struct session *session);
-/* Once a second. */
+/* Four times a second. */
 void session_tick(struct session *session, uint64_t now_ms);
 /* The stream is gone. Frees the session. */
 void session_close(struct session *session);

@@ -379,7 +379,7 @@ static enum exec_code upload_check(const struct upload_call *call, struct exec_e
         return EXEC_FAIL(err, EXEC_BAD_DATA, "the Arrow stream ends inside a message");
     }
     if (call->commit_rows != 0 && call->commit_rows != call->row_count) {
-        return EXEC_FAIL(err, EXEC_BAD_DATA, "commit.row_count is %llu, but %llu rows came",
+        return EXEC_FAIL(err, EXEC_BAD_SPEC, "commit.row_count is %llu, but %llu rows came",
                          (unsigned long long)call->commit_rows,
                          (unsigned long long)call->row_count);
     }

@@ -289,8 +289,7 @@ void exec_job_status(const struct exec_job *job, struct exec_job_status *out)
     pthread_mutex_unlock(&job->engine->lock);
 }
 
-void exec_job_worker(const struct exec_job *job, uint32_t worker,
-                     struct exec_job_worker *out)
+void exec_job_worker(const struct exec_job *job, uint32_t worker, struct exec_job_worker *out)
 {
     *out = (struct exec_job_worker){.rows_local = worker == 0 ? job->rows_done : 0};
 }

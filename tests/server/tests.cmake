@@ -1,3 +1,7 @@
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv)
+pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+
 # The daemon over an engine of one file (fake_engine.c), which takes the place of morsel_exec's.
 add_library(fake_engine OBJECT server/fake_engine.c)
 target_link_libraries(fake_engine PRIVATE morsel_exec morsel_flags)
@@ -5,3 +9,13 @@ add_executable(fake_morseld ${CMAKE_SOURCE_DIR}/server/morseld_main.c $<TARGET_O
 target_include_directories(fake_morseld PRIVATE ${CMAKE_SOURCE_DIR}/server)
 target_compile_definitions(fake_morseld PRIVATE MORSEL_VERSION="fake")
 target_link_libraries(fake_morseld PRIVATE morsel_server morsel_exec morsel_flags)
+
+set(server_links morsel_exec morsel_proto PkgConfig::UV PkgConfig::NGHTTP2 PkgConfig::XXHASH)
+morsel_test(server bridge LABELS unit LINKS ${server_links})
+morsel_test(server config LABELS unit LINKS ${server_links})
+morsel_test(server h2_limits LABELS unit LINKS ${server_links})
+morsel_test(server response LABELS unit LINKS ${server_links})
+morsel_test(server session LABELS unit LINKS ${server_links})
+target_sources(test_session PRIVATE server/h2_client.c $<TARGET_OBJECTS:fake_engine>)
+target_include_directories(test_session PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/server)
+morsel_test(server upload_frames LABELS unit LINKS ${server_links})
