@@ -1,6 +1,6 @@
 #include "arrow_column.h"
 
-#include "utf8.h"
+#include "wire_utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -62,7 +62,7 @@ enum exec_code arrow_column_check_plain(const struct exec_column_buffers *column
         }
         if (column->type.kind == EXEC_TYPE_UTF8 && end != begin &&
             !arrow_column_is_null(column, row) &&
-            !utf8_valid((const uint8_t *)column->values + begin, (size_t)(end - begin))) {
+            !wire_utf8_valid((const uint8_t *)column->values + begin, (size_t)(end - begin))) {
             return EXEC_FAIL(err, EXEC_BAD_DATA,
                              "arrow column '%.64s', row %" PRIu64 ": the text is not UTF-8", name,
                              row);

@@ -183,6 +183,9 @@ exec_code timestamp_read(const af::Timestamp *type, const char *name, exec_type 
 
 exec_code type_read(const af::Field *field, const char *name, arrow_field *out, exec_error *err)
 {
+    if (field->type() == nullptr) { /* the Verifier lets a union have a kind and no table */
+        return EXEC_FAIL(err, EXEC_BAD_DATA, "arrow field '%.64s': no type", name);
+    }
     switch (field->type_type()) {
         case af::Type_Bool: out->type.kind = EXEC_TYPE_BOOL; return EXEC_OK;
         case af::Type_Int: return int_read(field->type_as_Int(), name, &out->type, err);

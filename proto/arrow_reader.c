@@ -5,7 +5,7 @@
 #include "arrow_batch.h"
 #include "arrow_dictionary.h"
 #include "arrow_flatbuffers.h"
-#include "utf8.h"
+#include "wire_utf8.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -220,7 +220,7 @@ static enum exec_code schema_done(struct arrow_reader *reader, struct exec_error
         if (code != EXEC_OK) {
             return code;
         }
-        if (!utf8_valid((const uint8_t *)field->name, strlen(field->name))) {
+        if (!wire_utf8_valid((const uint8_t *)field->name, strlen(field->name))) {
             return EXEC_FAIL(err, EXEC_BAD_DATA, "arrow field %" PRIu32 ": the name is not UTF-8",
                              i + 1);
         }

@@ -1,6 +1,6 @@
 #include "proto/grpc_status.h"
 
-#include "utf8.h"
+#include "wire_utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ size_t grpc_message_encode(const char *message, char *text_out)
     size_t at = 0, out = 0;
 
     while (at < size) {
-        const size_t step = utf8_char(bytes + at, size - at);
+        const size_t step = wire_utf8_char(bytes + at, size - at);
         const size_t taken = step == 0 ? 1 : step; /* a byte that is no UTF-8 becomes '?' */
         if (at + taken > GRPC_MESSAGE_BYTES) {
             break; /* cut between characters */

@@ -2,7 +2,7 @@
  * message nesting and is cut at PRESCAN_DEPTH_CAP whatever the caller's limits say. */
 #include "proto/prescan.h"
 
-#include "utf8.h"
+#include "wire_utf8.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -210,7 +210,7 @@ static enum exec_code string_scan(const struct scan *scan, const struct level *l
     if (size != 0 && memchr(payload, '\0', size) != NULL) {
         return scan_fail(scan, level, EXEC_BAD_SPEC, "the text holds a NUL byte");
     }
-    if (!utf8_valid(payload, size)) {
+    if (!wire_utf8_valid(payload, size)) {
         return scan_fail(scan, level, EXEC_BAD_SPEC, "the text is not UTF-8");
     }
     return EXEC_OK;

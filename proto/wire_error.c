@@ -7,7 +7,7 @@
 #include "google/rpc/status.pb-c.h"
 #include "morsel/v1/job_service.pb-c.h"
 #include "proto/prescan.h"
-#include "utf8.h"
+#include "wire_utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -202,7 +202,7 @@ size_t wire_error_details_encode(const struct exec_error *error, uint64_t retry_
     google__protobuf__duration__init(&delay);
     google__rpc__status__init(&status);
     snprintf(text, sizeof text, "%s", error->detail);
-    utf8_clean(text);
+    wire_utf8_clean(text);
     snprintf(reason, sizeof reason, "%s", exec_code_name(error->code));
     job_error.reason = (Morsel__V1__ErrorReason)wire_error_reason(error->code);
     job_error.message = text;

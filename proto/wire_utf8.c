@@ -1,4 +1,4 @@
-#include "utf8.h"
+#include "wire_utf8.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@ static bool is_tail(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-size_t utf8_char(const uint8_t *bytes, size_t size)
+size_t wire_utf8_char(const uint8_t *bytes, size_t size)
 {
     const uint8_t first = bytes[0];
 
@@ -36,7 +36,7 @@ size_t utf8_char(const uint8_t *bytes, size_t size)
     return overlong || above ? 0 : 4;
 }
 
-bool utf8_valid(const uint8_t *bytes, size_t size)
+bool wire_utf8_valid(const uint8_t *bytes, size_t size)
 {
     size_t at = 0;
 
@@ -49,7 +49,7 @@ bool utf8_valid(const uint8_t *bytes, size_t size)
                 continue;
             }
         }
-        const size_t step = utf8_char(bytes + at, size - at);
+        const size_t step = wire_utf8_char(bytes + at, size - at);
         if (step == 0) {
             return false;
         }
@@ -58,14 +58,14 @@ bool utf8_valid(const uint8_t *bytes, size_t size)
     return true;
 }
 
-void utf8_clean(char *text)
+void wire_utf8_clean(char *text)
 {
     uint8_t *bytes = (uint8_t *)text;
     const size_t size = strlen(text);
     size_t at = 0;
 
     while (at < size) {
-        const size_t step = utf8_char(bytes + at, size - at);
+        const size_t step = wire_utf8_char(bytes + at, size - at);
         if (step == 0) {
             bytes[at] = '?';
         }
