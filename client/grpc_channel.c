@@ -343,7 +343,8 @@ enum channel_result grpc_channel_step(struct grpc_channel *channel, uint64_t dea
         return CHANNEL_BROKEN;
     }
     if (!nghttp2_session_want_read(channel->session) && channel->unsent_bytes == 0) {
-        channel_fail(channel, "the connection was ended");
+        channel_fail(channel, channel->settings_seen ? "the connection was ended"
+                                                     : "the peer does not speak HTTP/2");
         return CHANNEL_BROKEN;
     }
     struct pollfd polled[2] = {

@@ -7,3 +7,14 @@ foreach(test command_plans sql_expr)
   set_tests_properties(client/${test} PROPERTIES
     ENVIRONMENT "MORSEL_SQLPARSE=$<TARGET_FILE:morsel-sqlparse>")
 endforeach()
+
+# The C example, as a stranger would build it. Sanitized builds link their own runtime.
+add_test(NAME client/c_example COMMAND ${CMAKE_SOURCE_DIR}/tests/client/c_example.sh
+  ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
+  $<$<BOOL:${MORSEL_SANITIZE}>:-fsanitize=${MORSEL_SANITIZE}>)
+set_tests_properties(client/c_example PROPERTIES LABELS "client;unit" TIMEOUT 300)
+
+pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+morsel_test(client transport LABELS unit LINKS morsel_proto morsel_exec PkgConfig::NGHTTP2 PkgConfig::XXHASH)
+target_sources(test_transport PRIVATE client/grpc_fake.c)
