@@ -8,6 +8,14 @@
 /* One batch: keys and inputs evaluated once, then the hot table, then the backlog for what it
  * missed. */
 
+struct key_runs {
+    uint32_t head_count, follower_count;
+    uint16_t heads[BATCH_ROWS], followers[BATCH_ROWS]; /* positions */
+    uint16_t head_of[BATCH_ROWS];                      /* position -> index of its head */
+    uint16_t rest[BATCH_ROWS];
+    unsigned char *head_groups[BATCH_ROWS], *follower_groups[BATCH_ROWS];
+};
+
 struct sink_batch {
     struct group_rows rows;
     uint64_t hashes[BATCH_ROWS];
@@ -15,6 +23,7 @@ struct sink_batch {
     unsigned char *groups[BATCH_ROWS];
     uint16_t hits[BATCH_ROWS], misses[BATCH_ROWS];
     uint32_t hit_count, miss_count;
+    struct key_runs runs;
 };
 
 /* ---- replay
@@ -171,21 +180,79 @@ static void split_hits(struct sink_batch *sink, uint32_t count)
     }
 }
 
+/* Rows in a row with one hash: the first of each asks the table, the others are only compared with
+ * its answer. Sorted and clustered input, of which there is much, costs one look a run. */
+static void find_runs(struct sink_batch *sink, uint32_t count)
+{
+    struct key_runs *runs = &sink->runs;
+
+    runs->head_count = 0;
+    runs->follower_count = 0;
+    for (uint32_t p = 0; p < count; p++) {
+        const bool is_head = p == 0 || sink->hashes[p] != sink->hashes[p - 1];
+        runs->heads[runs->head_count] = (uint16_t)p;
+        runs->head_count += is_head;
+        runs->followers[runs->follower_count] = (uint16_t)p;
+        runs->follower_count += !is_head;
+        runs->head_of[p] = (uint16_t)(runs->head_count - 1);
+    }
+}
+
+/* sink->groups of every position; NULL: not in the hot table. A follower whose key differs from its
+ * head's (the hashes collide) counts as not there: the backlog takes any row. */
+static bool find_by_runs(struct group_table *hot, struct sink_batch *sink, uint32_t count,
+                         uint64_t row_limit)
+{
+    struct key_runs *runs = &sink->runs;
+    const struct group_rows *rows = &sink->rows;
+    uint32_t compared = 0;
+
+    if (!group_table_find(hot, rows->batch, rows->keys, sink->hashes, runs->heads, runs->head_count,
+                          row_limit, runs->head_groups)) {
+        return false;
+    }
+    for (uint32_t p = 0; p < count; p++) {
+        sink->groups[p] = runs->head_groups[runs->head_of[p]];
+    }
+    for (uint32_t f = 0; f < runs->follower_count; f++) {
+        runs->followers[compared] = runs->followers[f];
+        runs->follower_groups[compared] = sink->groups[runs->followers[f]];
+        compared += runs->follower_groups[compared] != NULL;
+    }
+    const uint32_t equal =
+        row_match(hot->layout, 0, hot->layout->column_count, rows->batch, rows->keys,
+                  runs->followers, compared, runs->follower_groups, runs->heads, runs->rest);
+    for (uint32_t r = 0; r < compared - equal; r++) {
+        sink->groups[runs->followers[runs->rest[r]]] = NULL;
+    }
+    return true;
+}
+
+/* sink->groups for all positions. false: out of memory. */
+static bool find_groups(struct group *group, struct group_worker *worker, struct sink_batch *sink,
+                        uint32_t count)
+{
+    const struct group_rows *rows = &sink->rows;
+
+    if (worker->windows_skipped > 0) {
+        memset(sink->groups, 0, count * sizeof *sink->groups);
+        return true;
+    }
+    find_runs(sink, count);
+    if (sink->runs.head_count <= count / 2) {
+        return find_by_runs(&worker->hot, sink, count, group->hot_row_limit);
+    }
+    return group_table_find(&worker->hot, rows->batch, rows->keys, sink->hashes, sink->positions,
+                            count, group->hot_row_limit, sink->groups);
+}
+
 static bool ask_hot(struct group *group, struct group_worker *worker, struct sink_batch *sink)
 {
     const struct group_rows *rows = &sink->rows;
     const uint32_t count = rows->batch->sel_count;
 
-    const uint32_t asked = group->plan.key_count == 0 ? 1 : count; /* without keys: one group */
-
-    if (worker->windows_skipped > 0) {
-        memset(sink->groups, 0, count * sizeof *sink->groups);
-    } else if (!group_table_find(&worker->hot, rows->batch, rows->keys, sink->hashes,
-                                 sink->positions, asked, group->hot_row_limit, sink->groups)) {
+    if (!find_groups(group, worker, sink, count)) {
         return false;
-    }
-    for (uint32_t p = asked; worker->windows_skipped == 0 && p < count; p++) {
-        sink->groups[p] = sink->groups[0];
     }
     split_hits(sink, count);
     worker->hits += sink->hit_count;

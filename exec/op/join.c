@@ -35,7 +35,7 @@ bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *
 
 static bool kind_is_known(enum exec_join_kind kind)
 {
-    return (kind >= EXEC_JOIN_INNER && kind <= EXEC_JOIN_LEFT_ANTI_NULL_AWARE);
+    return kind >= EXEC_JOIN_INNER && kind <= EXEC_JOIN_LEFT_ANTI_NULL_AWARE;
 }
 
 static enum exec_code check_plan(const struct join_plan *plan, struct exec_error *err)

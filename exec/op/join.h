@@ -19,7 +19,8 @@ struct join_output {
 /* Everything is borrowed from the plan arena and outlives the job. `kind` is said from the probe
  * side's view: INNER, LEFT (keep unmatched probe rows), RIGHT (keep unmatched build rows), FULL,
  * LEFT_SEMI, LEFT_ANTI, LEFT_ANTI_NULL_AWARE, LEFT_MARK (adds a bool column behind the outputs).
- * Keys of both sides have equal types, pairwise (the planner has cast them). */
+ * Keys of both sides have equal types, pairwise (the planner has cast them). Without keys every
+ * pair is a candidate: INNER is then the cross product, and a residual any condition. */
 struct join_plan {
     uint32_t rel;
     enum exec_join_kind kind;

@@ -390,6 +390,9 @@ enum push_result pipe_push(struct pipe_run *run, uint32_t index, const struct ba
         run->rows[RUN_REFUSED] = 0;
     }
     take_batch(harness, batch);
+    if (harness->cancel_after > 0 && harness->rows_out >= harness->cancel_after) {
+        atomic_store(&run->job->failed, true);
+    }
     return harness->stop_after > 0 && harness->rows_out >= harness->stop_after ? PUSH_STOP
                                                                                : PUSH_MORE;
 }
@@ -402,7 +405,11 @@ enum push_result pipe_push_source(struct pipe_run *run, const struct batch *batc
 bool pipe_time_is_up(struct pipe_run *run)
 {
     const uint32_t every = harness_of(run->job)->time_every;
+    const uint64_t cancel_after = harness_of(run->job)->cancel_after_questions;
 
+    if (cancel_after > 0 && run->rows[RUN_ASKED] >= cancel_after) {
+        atomic_store(&run->job->failed, true);
+    }
     return (every > 0 && ++run->rows[RUN_ASKED] % every == 0) || job_is_stopping(run->job);
 }
 

@@ -73,8 +73,9 @@ struct harness {
     bool threads;    /* one real thread a worker */
     uint64_t rows_out;
     uint32_t rows_batch_max;
-    uint32_t stop_after; /* > 0: PUSH_STOP at that many rows */
-    uint64_t fail_after_bytes;
+    uint32_t stop_after;             /* > 0: PUSH_STOP at that many rows */
+    uint64_t cancel_after;           /* > 0: the job is stopped at that many rows */
+    uint64_t cancel_after_questions; /* > 0: ... when the time has been asked that often */
     struct lines lines;
     const struct exec_type *out_types; /* of the batches that come out */
     void *internal;

@@ -87,7 +87,9 @@ static void prepare(struct joined *joined, const struct fixture *fixture)
         joined->columns[c] = c;
         joined->outputs[joined->output_count++] = (struct join_output){false, c};
     }
-    joined->nulls_equal[fixture->key_count - 1] = fixture->nulls_equal;
+    if (fixture->key_count > 0) {
+        joined->nulls_equal[fixture->key_count - 1] = fixture->nulls_equal;
+    }
     for (uint32_t c = 0; fixture->kind <= EXEC_JOIN_FULL && c < columns; c++) {
         joined->outputs[joined->output_count++] = (struct join_output){true, columns - 1 - c};
     }
@@ -288,6 +290,22 @@ Test(join, residual_is_part_of_the_match)
     }
 }
 
+/* The cross product, and joins by a condition alone. */
+Test(join, no_keys)
+{
+    for (uint32_t k = 0; k < KIND_COUNT - 1; k++) {
+        for (uint32_t residual = 0; residual < 2; residual++) {
+            struct fixture fixture = plain(all_kinds[k]);
+            fixture.key_count = 0;
+            fixture.build_rows = 90;
+            fixture.probe_rows = 70;
+            fixture.residual = residual != 0;
+            fixture.refusals = 1;
+            check(&fixture);
+        }
+    }
+}
+
 /* 90 % of either side carry one key: runs span many batches of output. */
 Test(join, one_hot_key)
 {
@@ -447,6 +465,57 @@ Test(join, a_limit_behind_it_stops_it)
     cr_assert_leq(harness.rows_out, 5000 + BATCH_ROWS);
     harness_fini(&harness);
     finish(&joined);
+}
+
+/* A cancelled job is left within some thousand rows, in the middle of a batch. */
+Test(join, a_cancelled_explosion_ends)
+{
+    struct fixture fixture = plain(EXEC_JOIN_INNER);
+    struct harness harness;
+    struct joined joined;
+
+    fixture.build_rows = 3000;
+    fixture.probe_rows = 3000;
+    fixture.hot_percent = 100;
+    prepare(&joined, &fixture);
+    harness_init(&harness, 1, 64, UINT64_MAX);
+    struct join *join = create(&harness, &joined);
+    harness.count_only = true;
+    harness.cancel_after = 100000;
+    run_join(&harness, join, &joined);
+    cr_assert_leq(harness.rows_out, 100000 + BATCH_ROWS);
+    harness_fini(&harness);
+    finish(&joined);
+}
+
+/* Likewise where no row comes out: a residual turns every pair of a hot key down. */
+Test(join, a_cancelled_search_ends)
+{
+    const enum exec_join_kind kinds[] = {EXEC_JOIN_INNER, EXEC_JOIN_LEFT_SEMI};
+    for (uint32_t k = 0; k < 2; k++) {
+        struct fixture fixture = plain(kinds[k]);
+        struct harness harness;
+        struct joined joined;
+
+        fixture.build_rows = 20000;
+        fixture.probe_rows = 2000;
+        fixture.hot_percent = 100;
+        fixture.residual = true;
+        fixture.time_every = 1000000;
+        prepare(&joined, &fixture);
+        for (uint32_t r = 0; r < joined.probe.row_count; r++) {
+            cells_at(&joined.probe, r, 2)->null = true;
+        }
+        harness_init(&harness, 1, 64, UINT64_MAX);
+        struct join *join = create(&harness, &joined);
+        harness.count_only = true;
+        harness.cancel_after_questions = 50;
+        run_join(&harness, join, &joined);
+        cr_assert_eq(harness.rows_out, 0);
+        cr_assert_leq(harness.runs[0].rows[2], 60, "the clock was asked after the end");
+        harness_fini(&harness);
+        finish(&joined);
+    }
 }
 
 /* Every limit from nothing up: an error that names the budget, or the right answer; never a leak
