@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint32_t worker_counts[] = {1, 2, 3, 8};
 
@@ -253,6 +254,159 @@ static void make_distinct(struct spec_builder *b)
 Test(engine, distinct)
 {
     expect_rows(make_distinct, "s:utf8", NULL, 100);
+}
+
+/* ---- order ---- */
+
+enum { SORTED_ROWS = 200000 };
+
+/* Like expect_rows, but the order of arrival must be the given one. */
+static void expect_order(make_fn *make, const char *const *rows, uint64_t count)
+{
+    for (size_t i = 0; i < sizeof worker_counts / sizeof worker_counts[0]; i++) {
+        struct exec_engine *engine = test_engine(worker_counts[i], NULL);
+        struct spec_builder *b = malloc(sizeof *b);
+        struct job_result result;
+
+        cr_assert_not_null(b);
+        spec_init(b);
+        make(b);
+        job_run(engine, spec_job(b), &result);
+        cr_expect_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
+        cr_expect_eq(result.row_count, count, "%lu rows", (unsigned long)result.row_count);
+        for (uint64_t r = 0; r < count && r < result.row_count; r++) {
+            cr_expect_str_eq(result.rows[r], rows[r], "%u workers, row %lu: %s, not %s",
+                             worker_counts[i], (unsigned long)r, result.rows[r], rows[r]);
+        }
+        job_result_fini(&result);
+        spec_fini(b);
+        free(b);
+        exec_engine_destroy(engine);
+    }
+}
+
+/* v descending, then i ascending, of SORTED_ROWS rows. */
+static uint32_t ordered(struct spec_builder *b, int64_t limit)
+{
+    const uint32_t scan = spec_generator(b, "sequence", SORTED_ROWS, 0);
+    spec_sort(b, scan, limit);
+    spec_order(b, spec_column(b, "v"), EXEC_DESC_NULLS_LAST);
+    spec_order(b, spec_column(b, "i"), EXEC_ASC_NULLS_LAST);
+    return b->rel_count;
+}
+
+static void make_top(struct spec_builder *b)
+{
+    spec_project(b, ordered(b, 3));
+    spec_item(b, "i", spec_column(b, "i"));
+}
+
+static void make_sort_limit(struct spec_builder *b)
+{
+    spec_project(b, ordered(b, -1));
+    spec_item(b, "i", spec_column(b, "i"));
+    spec_limit(b, b->rel_count, 1, 3);
+}
+
+/* The limit stands on a filter, so that the sort is a whole one. */
+static void make_sort_filter_limit(struct spec_builder *b)
+{
+    const uint32_t sorted = ordered(b, -1);
+    const uint32_t one = spec_i64(b, 1);
+    const uint32_t i = spec_column(b, "i");
+    const uint32_t quotient = spec_call2(b, "divide", i, one); /* can raise: stays above */
+    const uint32_t rest = spec_filter(b, sorted, spec_call2(b, "gt", quotient, spec_i64(b, 4000)));
+    spec_limit(b, rest, 0, 2);
+    spec_project(b, b->rel_count);
+    spec_item(b, "i", spec_column(b, "i"));
+}
+
+Test(engine, order)
+{
+    const char *const top[] = {"999", "1999", "2999"};
+    const char *const after_one[] = {"1999", "2999", "3999"};
+    const char *const filtered[] = {"4999", "5999"};
+    expect_order(make_top, top, 3);
+    expect_order(make_sort_limit, after_one, 3);
+    expect_order(make_sort_filter_limit, filtered, 2);
+}
+
+static void make_sort_all(struct spec_builder *b)
+{
+    spec_project(b, ordered(b, -1));
+    spec_item(b, "x", spec_column(b, "i"));
+}
+
+Test(engine, a_whole_sort_keeps_its_order_through_chunks)
+{
+    enum { EACH = SORTED_ROWS / 1000 }; /* rows of one v */
+    static char texts[SORTED_ROWS][8];
+    static const char *rows[SORTED_ROWS];
+
+    for (int r = 0; r < SORTED_ROWS; r++) {
+        snprintf(texts[r], sizeof texts[r], "%d", 999 - r / EACH + r % EACH * 1000);
+        rows[r] = texts[r];
+    }
+    expect_order(make_sort_all, rows, SORTED_ROWS);
+}
+
+/* ---- files ---- */
+
+static char file_path[64];
+
+static void make_file_job(struct spec_builder *b)
+{
+    const uint32_t scan = spec_file(b, file_path);
+    const uint32_t kept = spec_filter(b, scan, spec_call1(b, "is_not_null", spec_column(b, "b")));
+    spec_group(b, kept);
+    spec_key(b, "c", spec_column(b, "c"));
+    spec_measure(b, EXEC_AGG_COUNT_STAR, 0, "n");
+    spec_measure(b, EXEC_AGG_SUM, spec_column(b, "a"), "total");
+}
+
+static void make_file_count(struct spec_builder *b)
+{
+    spec_group(b, spec_file(b, file_path));
+    spec_measure(b, EXEC_AGG_COUNT_STAR, 0, "n");
+}
+
+static void make_file_missing(struct spec_builder *b)
+{
+    const uint32_t there = spec_file(b, file_path);
+    const uint32_t join = spec_join(b, EXEC_JOIN_INNER, there, spec_file(b, "/nope/nope.csv"));
+    const uint32_t left_key = spec_column(b, "a");
+    spec_on(b, left_key, spec_column(b, "a"));
+    (void)join;
+}
+
+static void write_file(const char *last_line)
+{
+    snprintf(file_path, sizeof file_path, "/tmp/engine-%ld.csv", (long)getpid());
+    FILE *file = fopen(file_path, "w");
+    cr_assert_not_null(file);
+    fprintf(file, "a,b,c\n");
+    for (int r = 0; r < 60000; r++) {
+        fprintf(file, r % 3 == 2 ? "%d,,x%d\n" : "%d,0.5,x%d\n", r, r % 2);
+    }
+    fprintf(file, "%s", last_line);
+    fclose(file);
+}
+
+Test(engine, files)
+{
+    /* Rows with r % 3 != 2; of those half are even. */
+    const char *const rows[] = {"x0|20000|599980000", "x1|20000|599980000"};
+    const char *const count[] = {"60000"};
+
+    write_file("");
+    expect_rows(make_file_job, "c:utf8,n:int64,total:decimal128(38,0)", rows, 2);
+    expect_rows(make_file_count, "n:int64", count, 1);
+    expect_error(make_file_missing, EXEC_FILE_NOT_FOUND, 2, "/nope/nope.csv");
+    write_file("1,2.5\n");
+    expect_error(make_file_job, EXEC_BAD_DATA, 1, "60002");
+    write_file("1,wrong,x0\n");
+    expect_error(make_file_job, EXEC_BAD_DATA, 1, "'b'");
+    unlink(file_path);
 }
 
 /* ---- errors ---- */
