@@ -36,7 +36,7 @@ static enum exec_code need_bool(const struct expr *expr, uint32_t index, const c
 enum exec_code plan_add_predicate(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
                                   struct exec_error *err)
 {
-    struct expr **more = plan_alloc(plan, rel->predicate_count + 1, sizeof(struct expr *), err);
+    struct expr **more = plan_calloc(plan, rel->predicate_count + 1, sizeof(struct expr *), err);
 
     if (more == NULL) {
         return err->code;
@@ -76,9 +76,9 @@ enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint
 static enum exec_code bind_project(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
 {
     const uint32_t count = rel->spec->u.project.expr_count;
-    struct exec_field *fields = plan_alloc(plan, count, sizeof *fields, err);
+    struct exec_field *fields = plan_calloc(plan, count, sizeof *fields, err);
 
-    rel->exprs = plan_alloc(plan, count, sizeof(struct expr *), err);
+    rel->exprs = plan_calloc(plan, count, sizeof(struct expr *), err);
     if (fields == NULL || rel->exprs == NULL) {
         return err->code;
     }
@@ -148,7 +148,7 @@ static enum exec_code join_schema(struct plan *plan, struct plan_rel *rel, struc
     const bool left_only = kind >= EXEC_JOIN_LEFT_SEMI && kind <= EXEC_JOIN_LEFT_ANTI_NULL_AWARE;
     const uint32_t right_count = !left_only ? right->field_count : kind == EXEC_JOIN_LEFT_MARK;
     struct exec_field *fields =
-        plan_alloc(plan, left->field_count + right_count, sizeof *fields, err);
+        plan_calloc(plan, left->field_count + right_count, sizeof *fields, err);
 
     if (fields == NULL) {
         return err->code;
@@ -183,8 +183,8 @@ static enum exec_code bind_join(struct plan *plan, struct plan_rel *rel, struct 
         .input_count = 2,
     };
 
-    rel->exprs = plan_alloc(plan, key_count, sizeof(struct expr *), err);
-    rel->right_keys = plan_alloc(plan, key_count, sizeof(struct expr *), err);
+    rel->exprs = plan_calloc(plan, key_count, sizeof(struct expr *), err);
+    rel->right_keys = plan_calloc(plan, key_count, sizeof(struct expr *), err);
     if (rel->exprs == NULL || rel->right_keys == NULL || join_supported(rel, err) != EXEC_OK) {
         return err->code;
     }
@@ -236,10 +236,10 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
 {
     const uint32_t keys = rel->spec->u.aggregate.key_count;
     const uint32_t measures = rel->spec->u.aggregate.measure_count;
-    struct exec_field *fields = plan_alloc(plan, keys + measures, sizeof *fields, err);
+    struct exec_field *fields = plan_calloc(plan, keys + measures, sizeof *fields, err);
 
-    rel->exprs = plan_alloc(plan, keys, sizeof(struct expr *), err);
-    rel->measures = plan_alloc(plan, measures, sizeof *rel->measures, err);
+    rel->exprs = plan_calloc(plan, keys, sizeof(struct expr *), err);
+    rel->measures = plan_calloc(plan, measures, sizeof *rel->measures, err);
     if (fields == NULL || rel->exprs == NULL || rel->measures == NULL) {
         return err->code;
     }
@@ -269,7 +269,7 @@ static enum exec_code bind_sort(struct plan *plan, struct plan_rel *rel, struct 
 {
     rel->schema = rel->inputs[0]->schema;
     rel->sort_limit = rel->spec->u.sort.limit;
-    rel->exprs = plan_alloc(plan, rel->spec->u.sort.key_count, sizeof(struct expr *), err);
+    rel->exprs = plan_calloc(plan, rel->spec->u.sort.key_count, sizeof(struct expr *), err);
     if (rel->exprs == NULL) {
         return err->code;
     }
@@ -285,7 +285,7 @@ static enum exec_code bind_sort(struct plan *plan, struct plan_rel *rel, struct 
 static enum exec_code bind_distinct(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
 {
     rel->schema = rel->inputs[0]->schema;
-    rel->exprs = plan_alloc(plan, rel->schema.field_count, sizeof(struct expr *), err);
+    rel->exprs = plan_calloc(plan, rel->schema.field_count, sizeof(struct expr *), err);
     for (uint32_t c = 0; rel->exprs != NULL && c < rel->schema.field_count; c++) {
         rel->exprs[c] = expr_column(&plan->job->plan, c, &rel->schema.fields[c].type);
         if (rel->exprs[c] == NULL) {
@@ -318,9 +318,9 @@ static enum exec_code union_type(const struct plan_rel *rel, uint32_t column,
 static enum exec_code bind_union(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
 {
     const struct exec_schema *first = &rel->inputs[0]->schema;
-    struct exec_field *fields = plan_alloc(plan, first->field_count, sizeof *fields, err);
+    struct exec_field *fields = plan_calloc(plan, first->field_count, sizeof *fields, err);
 
-    rel->union_exprs = plan_alloc(plan, rel->input_count, sizeof(struct expr **), err);
+    rel->union_exprs = plan_calloc(plan, rel->input_count, sizeof(struct expr **), err);
     if (fields == NULL || rel->union_exprs == NULL) {
         return err->code;
     }
@@ -331,7 +331,7 @@ static enum exec_code bind_union(struct plan *plan, struct plan_rel *rel, struct
                              " columns, the first has %" PRIu32,
                              i + 1, rel->inputs[i]->schema.field_count, first->field_count);
         }
-        rel->union_exprs[i] = plan_alloc(plan, first->field_count, sizeof(struct expr *), err);
+        rel->union_exprs[i] = plan_calloc(plan, first->field_count, sizeof(struct expr *), err);
         if (rel->union_exprs[i] == NULL) {
             return err->code;
         }

@@ -81,9 +81,9 @@ static enum exec_code scan_columns(struct plan *plan, struct plan_rel *rel,
 {
     const uint32_t named = rel->spec->u.scan.column_count;
     const uint32_t count = named == 0 ? whole->field_count : named;
-    struct exec_field *fields = plan_alloc(plan, count, sizeof *fields, err);
+    struct exec_field *fields = plan_calloc(plan, count, sizeof *fields, err);
 
-    rel->source_columns = plan_alloc(plan, count, sizeof *rel->source_columns, err);
+    rel->source_columns = plan_calloc(plan, count, sizeof *rel->source_columns, err);
     if (fields == NULL || rel->source_columns == NULL) {
         return err->code;
     }

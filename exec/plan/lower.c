@@ -18,7 +18,7 @@ struct pipe *plan_add_pipe(struct plan *plan, struct op_source *source, struct e
     }
     if (plan->pipe_count == plan->pipe_capacity) {
         const uint32_t capacity = plan->pipe_capacity == 0 ? 16 : plan->pipe_capacity * 2;
-        struct pipe **more = plan_alloc(plan, capacity, sizeof(struct pipe *), err);
+        struct pipe **more = plan_calloc(plan, capacity, sizeof(struct pipe *), err);
         if (more == NULL) {
             return NULL;
         }
@@ -66,7 +66,7 @@ struct expr *plan_remap(struct plan *plan, const struct expr *expr, const uint32
 static struct expr **remap_all(struct plan *plan, struct expr *const *exprs, uint32_t count,
                                const uint32_t *map, struct exec_error *err)
 {
-    struct expr **moved = plan_alloc(plan, count, sizeof(struct expr *), err);
+    struct expr **moved = plan_calloc(plan, count, sizeof(struct expr *), err);
 
     for (uint32_t i = 0; moved != NULL && i < count; i++) {
         moved[i] = plan_remap(plan, exprs[i], map, err);
@@ -84,9 +84,9 @@ static enum exec_code stream_init(struct plan *plan, const struct plan_rel *rel,
     const uint32_t fields = rel->schema.field_count;
 
     *out = (struct stream){.pipe_count = pipe_count};
-    out->pipes = plan_alloc(plan, pipe_count, sizeof(struct pipe *), err);
-    out->map = plan_alloc(plan, fields, sizeof *out->map, err);
-    out->types = plan_alloc(plan, fields, sizeof *out->types, err);
+    out->pipes = plan_calloc(plan, pipe_count, sizeof(struct pipe *), err);
+    out->map = plan_calloc(plan, fields, sizeof *out->map, err);
+    out->types = plan_calloc(plan, fields, sizeof *out->types, err);
     if (out->pipes == NULL || out->map == NULL || out->types == NULL) {
         return err->code;
     }
@@ -131,7 +131,7 @@ static enum exec_code lower_scan(struct plan *plan, struct plan_rel *rel, struct
 {
     struct op_source *source;
     struct pipe *pipe;
-    uint32_t *columns = plan_alloc(plan, rel->schema.field_count, sizeof *columns, err);
+    uint32_t *columns = plan_calloc(plan, rel->schema.field_count, sizeof *columns, err);
 
     if (columns == NULL || stream_init(plan, rel, 1, out, err) != EXEC_OK) {
         return err->code;
@@ -179,7 +179,7 @@ static enum exec_code project_stream(struct plan *plan, struct plan_rel *rel,
                                      bool may_skip, struct stream *out, struct exec_error *err)
 {
     const uint32_t fields = rel->schema.field_count;
-    struct expr **moved = plan_alloc(plan, fields, sizeof(struct expr *), err);
+    struct expr **moved = plan_calloc(plan, fields, sizeof(struct expr *), err);
     bool only_columns = may_skip;
 
     if (moved == NULL || stream_init(plan, rel, in->pipe_count, out, err) != EXEC_OK) {
@@ -254,8 +254,8 @@ static enum exec_code lower_group(struct plan *plan, struct plan_rel *rel, struc
     const bool is_distinct = rel->spec->kind == EXEC_REL_DISTINCT;
     const uint32_t keys = is_distinct ? rel->schema.field_count : rel->spec->u.aggregate.key_count;
     const uint32_t measures = is_distinct ? 0 : rel->spec->u.aggregate.measure_count;
-    struct group_measure *moved = plan_alloc(plan, measures, sizeof *moved, err);
-    struct group_plan *group = plan_alloc(plan, 1, sizeof *group, err);
+    struct group_measure *moved = plan_calloc(plan, measures, sizeof *moved, err);
+    struct group_plan *group = plan_calloc(plan, 1, sizeof *group, err);
     struct stream in;
 
     if (moved == NULL || group == NULL ||
@@ -305,7 +305,8 @@ static enum exec_code sort_input(struct plan *plan, struct plan_rel *rel, struct
         *out = in;
         return EXEC_OK;
     }
-    struct expr **columns = plan_alloc(plan, input->schema.field_count, sizeof(struct expr *), err);
+    struct expr **columns =
+        plan_calloc(plan, input->schema.field_count, sizeof(struct expr *), err);
     struct plan_rel shape = {.index = rel->index, .schema = input->schema, .needed = input->needed};
     for (uint32_t c = 0; columns != NULL && c < input->schema.field_count; c++) {
         columns[c] = expr_column(&plan->job->plan, c, &input->schema.fields[c].type);
@@ -321,8 +322,8 @@ static enum exec_code lower_sort(struct plan *plan, struct plan_rel *rel, struct
                                  struct exec_error *err)
 {
     const uint32_t key_count = rel->spec->u.sort.key_count;
-    struct sort_key *keys = plan_alloc(plan, key_count, sizeof *keys, err);
-    struct sort_plan *sort_plan = plan_alloc(plan, 1, sizeof *sort_plan, err);
+    struct sort_key *keys = plan_calloc(plan, key_count, sizeof *keys, err);
+    struct sort_plan *sort_plan = plan_calloc(plan, 1, sizeof *sort_plan, err);
     struct stream in, runs;
     struct sort *sort;
 
@@ -369,7 +370,7 @@ static enum exec_code lower_sort(struct plan *plan, struct plan_rel *rel, struct
 static enum exec_code lower_union(struct plan *plan, struct plan_rel *rel, struct stream *out,
                                   struct exec_error *err)
 {
-    struct stream *ins = plan_alloc(plan, rel->input_count, sizeof *ins, err);
+    struct stream *ins = plan_calloc(plan, rel->input_count, sizeof *ins, err);
     uint32_t pipe_count = 0;
 
     for (uint32_t i = 0; ins != NULL && i < rel->input_count; i++) {
@@ -386,7 +387,7 @@ static enum exec_code lower_union(struct plan *plan, struct plan_rel *rel, struc
     }
     *out = ins[0];
     out->is_ordered = rel->input_count == 1 && ins[0].is_ordered;
-    out->pipes = plan_alloc(plan, pipe_count, sizeof(struct pipe *), err);
+    out->pipes = plan_calloc(plan, pipe_count, sizeof(struct pipe *), err);
     if (out->pipes == NULL) {
         return err->code;
     }

@@ -28,7 +28,7 @@ static enum exec_code lower_sides(struct plan *plan, struct plan_rel *rel, struc
 static struct expr *const *move_keys(struct plan *plan, struct expr *const *exprs, uint32_t count,
                                      const struct stream *stream, struct exec_error *err)
 {
-    struct expr **moved = plan_alloc(plan, count, sizeof(struct expr *), err);
+    struct expr **moved = plan_calloc(plan, count, sizeof(struct expr *), err);
 
     for (uint32_t k = 0; moved != NULL && k < count; k++) {
         moved[k] = plan_remap(plan, exprs[k], stream->map, err);
@@ -47,7 +47,7 @@ static enum exec_code move_residual(struct plan *plan, const struct plan_rel *re
 {
     const uint32_t left_count = rel->inputs[0]->schema.field_count;
     const uint32_t count = left_count + rel->inputs[1]->schema.field_count;
-    uint32_t *map = plan_alloc(plan, count, sizeof *map, err);
+    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
 
     *out = NULL;
     if (rel->residual == NULL) {
@@ -76,10 +76,10 @@ static enum exec_code choose_outputs(struct plan *plan, const struct plan_rel *r
     const uint32_t left_count = rel->inputs[0]->schema.field_count;
     const uint32_t fields = rel->schema.field_count;
     const bool has_mark = rel->probe_kind == EXEC_JOIN_LEFT_MARK;
-    struct join_output *outputs = plan_alloc(plan, fields, sizeof *outputs, err);
+    struct join_output *outputs = plan_calloc(plan, fields, sizeof *outputs, err);
 
-    out->map = plan_alloc(plan, fields, sizeof *out->map, err);
-    out->types = plan_alloc(plan, fields, sizeof *out->types, err);
+    out->map = plan_calloc(plan, fields, sizeof *out->map, err);
+    out->types = plan_calloc(plan, fields, sizeof *out->types, err);
     if (outputs == NULL || out->map == NULL || out->types == NULL) {
         return err->code;
     }
@@ -110,7 +110,7 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
                                 struct exec_error *err)
 {
     const uint32_t keys = rel->spec->u.join.key_count;
-    bool *nulls_equal = plan_alloc(plan, keys, sizeof *nulls_equal, err);
+    bool *nulls_equal = plan_calloc(plan, keys, sizeof *nulls_equal, err);
 
     if (nulls_equal == NULL) {
         return err->code;
@@ -153,7 +153,7 @@ static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides
             return plan_no_memory(plan, err);
         }
     }
-    out->pipes = plan_alloc(plan, probes + 1, sizeof(struct pipe *), err);
+    out->pipes = plan_calloc(plan, probes + 1, sizeof(struct pipe *), err);
     if (out->pipes == NULL ||
         plan_append(plan, &sides->probe, join_probe_operator(rel->join), err) != EXEC_OK) {
         return err->code;
@@ -185,8 +185,8 @@ static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides
 enum exec_code plan_lower_join(struct plan *plan, struct plan_rel *rel, struct stream *out,
                                struct exec_error *err)
 {
-    struct sides *sides = plan_alloc(plan, 1, sizeof *sides, err);
-    struct join_plan *join = plan_alloc(plan, 1, sizeof *join, err);
+    struct sides *sides = plan_calloc(plan, 1, sizeof *sides, err);
+    struct join_plan *join = plan_calloc(plan, 1, sizeof *join, err);
 
     *out = (struct stream){0};
     if (sides == NULL || join == NULL || lower_sides(plan, rel, sides, err) != EXEC_OK ||

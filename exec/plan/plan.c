@@ -1,6 +1,6 @@
 #include "plan/plan.h"
 
-void *plan_alloc(struct plan *plan, size_t count, size_t width, struct exec_error *err)
+void *plan_calloc(struct plan *plan, size_t count, size_t width, struct exec_error *err)
 {
     void *memory = nu_arena_calloc(&plan->job->plan, (count == 0 ? 1 : count) * width, 16);
 
@@ -57,7 +57,7 @@ struct plan *plan_create(struct job_context *job, const struct exec_job_spec *sp
     plan->spec = spec;
     plan->morsel_rows = morsel_rows;
     plan->ended = ended;
-    plan->rels = plan_alloc(plan, spec->rel_count, sizeof *plan->rels, &err);
+    plan->rels = plan_calloc(plan, spec->rel_count, sizeof *plan->rels, &err);
     if (plan->rels == NULL) {
         return NULL;
     }
@@ -71,7 +71,7 @@ struct plan *plan_create(struct job_context *job, const struct exec_job_spec *sp
         rel->rows = PLAN_ROWS_UNKNOWN;
         rel->sort_limit = -1;
         rel->input_count = input_indices(rel->spec, two, &inputs);
-        rel->inputs = plan_alloc(plan, rel->input_count, sizeof(struct plan_rel *), &err);
+        rel->inputs = plan_calloc(plan, rel->input_count, sizeof(struct plan_rel *), &err);
         if (rel->inputs == NULL) {
             return NULL;
         }

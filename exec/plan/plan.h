@@ -108,7 +108,7 @@ void plan_abandon(struct plan *plan);
  * ------------------------------------------------------------ */
 
 /* From the plan arena, zeroed; NULL with *err filled in. */
-void *plan_alloc(struct plan *plan, size_t count, size_t width, struct exec_error *err);
+void *plan_calloc(struct plan *plan, size_t count, size_t width, struct exec_error *err);
 enum exec_code plan_no_memory(struct plan *plan, struct exec_error *err);
 /* Fills in err->rel where it is still 0; returns err->code. */
 enum exec_code plan_fail_rel(const struct plan_rel *rel, struct exec_error *err);

@@ -35,7 +35,7 @@ static enum exec_code mark_join(struct plan *plan, struct plan_rel *rel, struct 
     mark_exprs(rel->exprs, keys, left->needed);
     mark_exprs(rel->right_keys, keys, right->needed);
     if (rel->residual != NULL) {
-        bool *both = plan_alloc(plan, left_count + right_count, sizeof *both, err);
+        bool *both = plan_calloc(plan, left_count + right_count, sizeof *both, err);
         if (both == NULL) {
             return err->code;
         }
@@ -112,7 +112,7 @@ enum exec_code plan_prune(struct plan *plan, struct exec_error *err)
 {
     for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
-        rel->needed = plan_alloc(plan, rel->schema.field_count, sizeof *rel->needed, err);
+        rel->needed = plan_calloc(plan, rel->schema.field_count, sizeof *rel->needed, err);
         if (rel->needed == NULL) {
             return err->code;
         }

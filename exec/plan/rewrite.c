@@ -24,7 +24,7 @@ static bool any_raises(struct expr *const *exprs, uint32_t count)
 static bool *columns_of(struct plan *plan, const struct expr *predicate, uint32_t column_count,
                         struct exec_error *err)
 {
-    bool *used = plan_alloc(plan, column_count, sizeof *used, err);
+    bool *used = plan_calloc(plan, column_count, sizeof *used, err);
     if (used != NULL) {
         expr_mark_columns(predicate, used);
     }
@@ -38,7 +38,7 @@ static struct expr *below_project(struct plan *plan, const struct plan_rel *rel,
 {
     const uint32_t count = rel->schema.field_count;
     const bool *used = columns_of(plan, predicate, count, err);
-    uint32_t *map = plan_alloc(plan, count, sizeof *map, err);
+    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
 
     if (used == NULL || map == NULL) {
         return NULL;
@@ -60,7 +60,7 @@ static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct
     const uint32_t left_count = rel->inputs[0]->schema.field_count;
     const uint32_t count = rel->schema.field_count;
     const bool *used = columns_of(plan, *predicate, count, err);
-    uint32_t *map = plan_alloc(plan, count, sizeof *map, err);
+    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
     bool left = false, right = false;
 
     if (used == NULL || map == NULL) {
