@@ -210,18 +210,6 @@ static void coalesce(const struct exec_job_spec *spec, const struct exec_expr *e
     }
 }
 
-/* x >= low and x <= high, of which one may be false while the other is null. */
-static void between(const struct oracle_value *args, struct oracle_value *out)
-{
-    const bool low_known = !args[0].null && !args[1].null;
-    const bool high_known = !args[0].null && !args[2].null;
-    const bool low = !low_known || comparison("ge", &args[0], &args[1]);
-    const bool high = !high_known || comparison("le", &args[0], &args[2]);
-
-    set_bool(out, low && high);
-    out->null = low && high && !(low_known && high_known);
-}
-
 static void strict(const char *name, const struct oracle_value *args, uint32_t arg_count,
                    struct oracle_value *out)
 {
@@ -255,6 +243,30 @@ static void strict(const char *name, const struct oracle_value *args, uint32_t a
     }
 }
 
+/* x >= low and x <= high: high is not looked at where the first is false. */
+static void between(const struct exec_job_spec *spec, const struct exec_expr *expr,
+                    const struct oracle_value *columns, struct oracle_value *out)
+{
+    struct oracle_value *args = calloc(3, sizeof *args);
+    bool is_false = false;
+    bool any_null = false;
+
+    for (uint32_t i = 0; i < 3 && !is_false; i++) {
+        expr_oracle(spec, expr->u.call.args[i], columns, &args[i]);
+        if (args[i].failed != EXEC_OK) {
+            *out = args[i];
+            free(args);
+            return;
+        }
+        const bool known = !args[0].null && !args[i].null;
+        is_false = i > 0 && known && !comparison(i == 1 ? "ge" : "le", &args[0], &args[i]);
+        any_null |= !known;
+    }
+    set_bool(out, !is_false);
+    out->null = !is_false && any_null;
+    free(args);
+}
+
 static void call(const struct exec_job_spec *spec, const struct exec_expr *expr,
                  const struct oracle_value *columns, struct oracle_value *out)
 {
@@ -278,6 +290,10 @@ static void call(const struct exec_job_spec *spec, const struct exec_expr *expr,
         }
         return;
     }
+    if (strcmp(name, "between") == 0) {
+        between(spec, expr, columns, out);
+        return;
+    }
     args = calloc(arg_count, sizeof *args);
     for (uint32_t i = 0; i < arg_count; i++) {
         expr_oracle(spec, indices[i], columns, &args[i]);
@@ -296,8 +312,6 @@ static void call(const struct exec_job_spec *spec, const struct exec_expr *expr,
         } else {
             set_bool(out, x == (strcmp(name, "is_null") == 0));
         }
-    } else if (strcmp(name, "between") == 0) {
-        between(args, out);
     } else {
         strict(name, args, arg_count, out);
     }
