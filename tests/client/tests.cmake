@@ -9,9 +9,13 @@ foreach(test command_plans sql_expr)
 endforeach()
 
 # The C example, as a stranger would build it. Sanitized builds link their own runtime.
+set(sanitize_flag "")
+if(MORSEL_SANITIZE)
+  set(sanitize_flag "-fsanitize=${MORSEL_SANITIZE}")
+endif()
 add_test(NAME client/c_example COMMAND ${CMAKE_SOURCE_DIR}/tests/client/c_example.sh
   ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
-  $<$<BOOL:${MORSEL_SANITIZE}>:-fsanitize=${MORSEL_SANITIZE}>)
+  ${sanitize_flag})
 set_tests_properties(client/c_example PROPERTIES LABELS "client;unit" TIMEOUT 300)
 
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
