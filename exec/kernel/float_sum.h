@@ -76,14 +76,21 @@ static inline void float_sum_add(struct float_sum *sum, double value)
     if (bins > sum->bins) {
         float_sum_raise(sum, bins);
     }
-    const unsigned __int128 wide = (unsigned __int128)digits << (place % FLOAT_SUM_BIN_BITS);
-    const int64_t sign = bits >> 63 != 0 ? -1 : 1;
-    int32_t bin = place / FLOAT_SUM_BIN_BITS - (sum->bins - FLOAT_SUM_BINS);
-    for (uint32_t i = 0; i < 3; i++, bin++) {
-        const int64_t piece = (int64_t)(uint32_t)(wide >> (32 * i));
-        if (bin >= 0 && bin < FLOAT_SUM_BINS) {
-            float_sum_add_bin(sum, bin, sign * piece);
-        }
+    const uint32_t shift = (uint32_t)place % FLOAT_SUM_BIN_BITS;
+    const uint64_t wide = digits << shift;
+    const uint64_t above = shift > 11 ? digits >> (64 - shift) : 0; /* 53 bits moved past 64 */
+    const int64_t sign = -(int64_t)(bits >> 63);
+    const int32_t bin = place / FLOAT_SUM_BIN_BITS - (sum->bins - FLOAT_SUM_BINS);
+    /* (x ^ sign) - sign is x or -x. The second piece is never above the window: 52 bits up is a bin
+     * up at least. */
+    if (bin >= 0) {
+        float_sum_add_bin(sum, bin, ((int64_t)(wide & UINT32_MAX) ^ sign) - sign);
+    }
+    if (bin >= -1) {
+        float_sum_add_bin(sum, bin + 1, ((int64_t)(wide >> 32) ^ sign) - sign);
+    }
+    if (bin >= -2 && above != 0) {
+        float_sum_add_bin(sum, bin + 2, ((int64_t)above ^ sign) - sign);
     }
 }
 
