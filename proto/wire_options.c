@@ -103,6 +103,12 @@ static enum exec_code unsupported_check(const struct wire_reader *reader,
         code = wire_fail(reader, EXEC_NOT_IMPLEMENTED,
                          "options.spill_limit_bytes: not implemented yet");
     }
+    if (code == EXEC_OK && message->partitioning != NULL) {
+        code = wire_fail(reader, EXEC_NOT_IMPLEMENTED, "options.partitioning: not implemented yet");
+    }
+    if (code == EXEC_OK && message->dictionaries) {
+        code = wire_fail(reader, EXEC_NOT_IMPLEMENTED, "options.dictionaries: not implemented yet");
+    }
     if (code == EXEC_OK && message->detachable) {
         code = wire_fail(reader, EXEC_NOT_IMPLEMENTED, "options.detachable: not implemented yet");
     }

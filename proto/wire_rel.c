@@ -136,6 +136,9 @@ static enum exec_code join_read(const struct wire_reader *reader,
     struct exec_join_key *keys;
     enum exec_code code;
 
+    if (message->asof != NULL) {
+        return wire_fail(reader, EXEC_NOT_IMPLEMENTED, "join.asof: not implemented yet");
+    }
     rel->kind = EXEC_REL_JOIN;
     rel->u.join.left = message->left;
     rel->u.join.right = message->right;
@@ -204,6 +207,10 @@ static enum exec_code aggregate_read(const struct wire_reader *reader,
     struct exec_measure *measures;
     enum exec_code code;
 
+    if (message->n_grouping_sets != 0) {
+        return wire_fail(reader, EXEC_NOT_IMPLEMENTED,
+                         "aggregate.grouping_sets: not implemented yet");
+    }
     rel->kind = EXEC_REL_AGGREGATE;
     rel->u.aggregate.input = message->input;
     code = wire_enum_check(reader, "aggregate.phase", &morsel__v1__aggregate_phase__descriptor,
@@ -248,6 +255,9 @@ static enum exec_code sort_read(const struct wire_reader *reader,
 {
     enum exec_code code;
 
+    if (message->n_partition_by != 0) {
+        return wire_fail(reader, EXEC_NOT_IMPLEMENTED, "sort.partition_by: not implemented yet");
+    }
     rel->kind = EXEC_REL_SORT;
     rel->u.sort.input = message->input;
     rel->u.sort.key_count = (uint32_t)message->n_keys;

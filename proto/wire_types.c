@@ -332,6 +332,9 @@ static enum exec_code literal_value_read(const struct wire_reader *reader, const
                                             : literal_misfit(reader, field, literal, "bytes_value");
         case MORSEL__V1__LITERAL__VALUE_DECIMAL_VALUE:
             return decimal_value_read(reader, field, &message->decimal_value, literal);
+        case MORSEL__V1__LITERAL__VALUE_INTERVAL_VALUE:
+            return wire_fail(reader, EXEC_NOT_IMPLEMENTED, "%s.interval_value: not implemented yet",
+                             field);
         default: return wire_fail(reader, EXEC_BAD_SPEC, "%s has no value", field);
     }
 }
