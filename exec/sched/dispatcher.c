@@ -35,8 +35,7 @@ uint32_t dispatcher_home_lane(const struct sched *sched, enum exec_policy policy
             /* The same part of the input comes back to the same worker, within the job's cap. */
             const uint32_t cap = range->pipeline->job->workers_max;
             const uint32_t lanes = cap > 0 && cap < sched->worker_count ? cap : sched->worker_count;
-            const uint64_t mixed =
-                (range->begin ^ (uintptr_t)range->pipeline) * 0x9e3779b97f4a7c15ULL;
+            const uint64_t mixed = (range->begin + 1) * 0x9e3779b97f4a7c15ULL;
             return (uint32_t)((mixed >> 32) % lanes);
         }
         default: return range->node;
@@ -98,9 +97,14 @@ void dispatcher_keep(struct worker *worker, const struct sched_range *range,
                      enum dispatcher_source source)
 {
     const bool was_empty = deque_count(&worker->deque) == 0;
+    const int32_t slot = at_load_relaxed(&worker->slot);
+    /* Other nodes are told only of what they may take. */
+    const bool everywhere =
+        dispatcher_policy(worker, slot) == EXEC_POLICY_STEAL ||
+        range->end - range->begin >= steal_remote_units(at_load_relaxed(&worker->morsel_units));
     /* Behind another entry it is not the next to be stolen; whoever takes that one wakes more. */
     if (!dispatcher_goes_home(worker, range, source) && was_empty) {
-        park_signal(worker->sched, worker->node, false);
+        park_signal(worker->sched, worker->node, everywhere);
     }
 }
 

@@ -50,6 +50,19 @@ static inline void rt_give_way(void)
     sched_yield();
 }
 
+/* Threads: started pinned, joined at the end. */
+static inline int rt_thread_start(struct nu_thread *thread, const struct nu_topology *topology,
+                                  uint32_t cpu, const char *name, void *(*main)(void *),
+                                  void *argument)
+{
+    return nu_thread_start(thread, topology, cpu, name, main, argument);
+}
+
+static inline void rt_thread_join(struct nu_thread *thread)
+{
+    nu_thread_join(thread);
+}
+
 /* What the calling thread is to the dispatcher: its worker, or NULL. */
 void *rt_self(void);
 void rt_set_self(void *self);

@@ -127,7 +127,7 @@ static void sched_join(struct sched *sched, uint32_t started)
     at_store(&sched->stopping, true);
     park_wake_all(sched);
     for (uint32_t i = 0; i < started; i++) {
-        nu_thread_join(&sched->workers[i].thread);
+        rt_thread_join(&sched->workers[i].thread);
     }
 }
 
@@ -137,7 +137,7 @@ static int sched_start(struct sched *sched)
         char name[16];
         snprintf(name, sizeof name, "worker-%u", (unsigned)(i % 100000));
         const int failed =
-            nu_thread_start(&sched->workers[i].thread, sched->topology, sched->workers[i].cpu, name,
+            rt_thread_start(&sched->workers[i].thread, sched->topology, sched->workers[i].cpu, name,
                             worker_main, &sched->workers[i]);
         if (failed != 0) {
             sched_join(sched, i);

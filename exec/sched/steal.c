@@ -17,8 +17,6 @@ static const uint64_t STEAL_PRICE_NS[NU_LEVEL_COUNT] = {
     [NU_LEVEL_NODE] = 50000,
     [NU_LEVEL_REMOTE] = 500000, /* at distance 20; in proportion to the distance beyond 10 */
 };
-/* From another node only ranges of at least so many of the victim's morsels are taken. */
-enum { STEAL_REMOTE_MORSELS = 4 };
 
 /* ---- the price list ------------------------------------------------------------------------- */
 
@@ -103,7 +101,7 @@ static uint64_t steal_price_of(struct worker *worker, const struct steal_place *
     }
     if (place->level == NU_LEVEL_REMOTE &&
         deque_oldest_units(&victim->deque) <
-            STEAL_REMOTE_MORSELS * at_load_relaxed(&victim->morsel_units)) {
+            steal_remote_units(at_load_relaxed(&victim->morsel_units))) {
         return UINT64_MAX;
     }
     return place->price_ns;

@@ -20,6 +20,13 @@ struct steal_list {
     uint64_t *node_price_ns; /* by node: price of its inject queues */
 };
 
+/* From another node only ranges of at least so many of the victim's morsels are taken. */
+enum { STEAL_REMOTE_MORSELS = 4 };
+static inline uint64_t steal_remote_units(uint64_t morsel_units)
+{
+    return STEAL_REMOTE_MORSELS * morsel_units;
+}
+
 /* cpu: worker -> index into topology->cpus. Returns 0 or -ENOMEM. */
 int steal_list_make(struct steal_list *list, const struct nu_topology *topology,
                     const uint32_t *cpu, uint32_t worker_count, uint32_t worker);

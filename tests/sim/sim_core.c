@@ -1,0 +1,445 @@
+#include "sim_core.h"
+
+#include "sim_rt.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { STACK_BYTES = 64 << 10, LINES_MAX = 1 << 16 };
+
+enum core_state { CORE_READY, CORE_ASLEEP, CORE_OVER };
+
+struct core {
+    ucontext_t context;
+    uint64_t clock_ns;
+    enum core_state state;
+    uint64_t order; /* breaks ties of clocks */
+    void *(*thread_main)(void *);
+    void (*client_main)(void *);
+    void *argument;
+    void *self; /* rt_self */
+    struct nu_parker *parker;
+    uint32_t node;
+    uint32_t speed_per_cent;
+    uint32_t heap_place; /* index + 1; 0: not in the heap */
+    bool timed;          /* asleep until clock_ns */
+};
+
+/* A cache line: who wrote it last, and (by core modulo 64) who has read it since. */
+struct line {
+    uintptr_t key;
+    uint32_t writer; /* core + 1 */
+    uint64_t readers;
+};
+
+static struct {
+    struct sim_costs costs;
+    uint64_t random, hash, now_ns, orders;
+    bool print, frozen;
+    uint32_t core_count, worker_count;
+    struct core cores[SIM_CORES_MAX];
+    struct core *current;
+    ucontext_t outside;
+    struct core *heap[SIM_CORES_MAX]; /* ready or timed cores but the current, by clock */
+    uint32_t heap_count;
+    struct line lines[LINES_MAX];
+    uint32_t line_count;
+    unsigned char *stacks;
+} sim;
+
+/* ---- chance and trace -------------------------------------------------------------------------
+ */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15ULL;
+    uint64_t mixed = *state;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebULL;
+    return mixed ^ mixed >> 31;
+}
+
+uint64_t sim_random(void)
+{
+    return next_random(&sim.random);
+}
+
+uint64_t rt_random(uint64_t *state)
+{
+    return next_random(state);
+}
+
+static void hash_word(uint64_t word)
+{
+    for (int i = 0; i < 8; i++) {
+        sim.hash = (sim.hash ^ (word & 255)) * 0x100000001b3ULL;
+        word >>= 8;
+    }
+}
+
+void sim_trace(const char *event, uint64_t detail)
+{
+    const uint64_t core = sim.current != NULL ? (uint64_t)(sim.current - sim.cores) : UINT64_MAX;
+    hash_word(core);
+    hash_word(sim_now_ns());
+    hash_word(detail);
+    for (const char *letter = event; *letter != '\0'; letter++) {
+        hash_word((unsigned char)*letter);
+    }
+    if (sim.print) {
+        printf("%12" PRIu64 " ns  core %3" PRId64 "  %-10s %" PRIu64 "\n", sim_now_ns(),
+               (int64_t)core, event, detail);
+    }
+}
+
+uint64_t sim_trace_hash(void)
+{
+    return sim.hash;
+}
+
+void sim_print_trace(bool on)
+{
+    sim.print = on;
+}
+
+/* ---- who is next: a heap by clock ---------------------------------------------------------------
+ */
+
+static bool earlier(const struct core *a, const struct core *b)
+{
+    return a->clock_ns != b->clock_ns ? a->clock_ns < b->clock_ns : a->order < b->order;
+}
+
+static void heap_put(uint32_t place, struct core *core)
+{
+    sim.heap[place] = core;
+    core->heap_place = place + 1;
+}
+
+static void heap_up(uint32_t place)
+{
+    struct core *core = sim.heap[place];
+    while (place > 0 && earlier(core, sim.heap[(place - 1) / 2])) {
+        heap_put(place, sim.heap[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    heap_put(place, core);
+}
+
+static void heap_down(uint32_t place)
+{
+    struct core *core = sim.heap[place];
+    for (;;) {
+        uint32_t child = 2 * place + 1;
+        if (child >= sim.heap_count) {
+            break;
+        }
+        if (child + 1 < sim.heap_count && earlier(sim.heap[child + 1], sim.heap[child])) {
+            child++;
+        }
+        if (!earlier(sim.heap[child], core)) {
+            break;
+        }
+        heap_put(place, sim.heap[child]);
+        place = child;
+    }
+    heap_put(place, core);
+}
+
+static void heap_insert(struct core *core)
+{
+    core->order = ++sim.orders;
+    heap_put(sim.heap_count++, core);
+    heap_up(sim.heap_count - 1);
+}
+
+static void heap_remove(struct core *core)
+{
+    const uint32_t place = core->heap_place - 1;
+    struct core *last = sim.heap[--sim.heap_count];
+    core->heap_place = 0;
+    if (last != core) {
+        heap_put(place, last);
+        heap_up(place);
+        heap_down(last->heap_place - 1);
+    }
+}
+
+/* ---- switching ------------------------------------------------------------------------------ */
+
+/* Leaves the current core, which has queued itself or sleeps, for the earliest; for outside when
+ * there is none. */
+static void switch_away(void)
+{
+    struct core *from = sim.current;
+    if (sim.heap_count == 0) {
+        sim.current = NULL;
+        swapcontext(&from->context, &sim.outside);
+        return;
+    }
+    struct core *to = sim.heap[0];
+    heap_remove(to);
+    to->state = CORE_READY;
+    to->timed = false;
+    sim.now_ns = to->clock_ns;
+    sim.current = to;
+    if (to != from) {
+        swapcontext(&from->context, &to->context);
+    }
+}
+
+/* The core has become later: others may be earlier. */
+static void let_others(void)
+{
+    struct core *core = sim.current;
+    if (sim.heap_count > 0 && earlier(sim.heap[0], core)) {
+        heap_insert(core);
+        switch_away();
+    } else {
+        sim.now_ns = core->clock_ns;
+    }
+}
+
+static void core_entry(void)
+{
+    struct core *core = sim.current;
+    if (core->thread_main != NULL) {
+        core->thread_main(core->argument);
+    } else {
+        core->client_main(core->argument);
+    }
+    core->state = CORE_OVER;
+    switch_away();
+    abort(); /* nobody resumes a core that is over */
+}
+
+static struct core *core_add(uint64_t start_ns)
+{
+    assert(sim.core_count < SIM_CORES_MAX);
+    const uint32_t index = sim.core_count++;
+    struct core *core = &sim.cores[index];
+    memset(core, 0, sizeof *core);
+    core->clock_ns = start_ns;
+    core->speed_per_cent = 100;
+    getcontext(&core->context);
+    core->context.uc_stack.ss_sp = sim.stacks + (size_t)index * STACK_BYTES;
+    core->context.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&core->context, core_entry, 0);
+    heap_insert(core);
+    return core;
+}
+
+void sim_begin(uint64_t seed, const struct sim_costs *costs)
+{
+    unsigned char *stacks = sim.stacks;
+    if (stacks == NULL) {
+        stacks = mmap(NULL, (size_t)SIM_CORES_MAX * STACK_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert(stacks != MAP_FAILED);
+    }
+    const bool print = sim.print;
+    memset(&sim, 0, sizeof sim);
+    sim.print = print;
+    sim.stacks = stacks;
+    sim.costs = *costs;
+    sim.random = seed;
+    sim.hash = 0xcbf29ce484222325ULL;
+}
+
+void sim_spawn(void (*main)(void *argument), void *argument, uint64_t start_ns)
+{
+    struct core *core = core_add(start_ns);
+    core->client_main = main;
+    core->argument = argument;
+}
+
+void sim_run(void)
+{
+    assert(sim.current == NULL);
+    if (sim.heap_count == 0) {
+        return;
+    }
+    struct core *first = sim.heap[0];
+    heap_remove(first);
+    first->state = CORE_READY;
+    first->timed = false;
+    sim.now_ns = first->clock_ns;
+    sim.current = first;
+    swapcontext(&sim.outside, &first->context);
+}
+
+void sim_work(uint64_t ns)
+{
+    struct core *core = sim.current;
+    core->clock_ns += ns * 100 / core->speed_per_cent;
+    let_others();
+}
+
+void sim_freeze(bool frozen)
+{
+    sim.frozen = frozen;
+}
+
+uint64_t sim_now_ns(void)
+{
+    return sim.current != NULL ? sim.current->clock_ns : sim.now_ns;
+}
+
+void sim_set_speed(uint32_t worker, uint32_t per_cent)
+{
+    sim.cores[worker].speed_per_cent = per_cent;
+}
+
+/* ---- the world of exec/sched --------------------------------------------------------------------
+ */
+
+static struct line *line_of(uintptr_t word)
+{
+    const uintptr_t key = word / 128 + 1;
+    uint32_t place = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 40) % LINES_MAX;
+    while (sim.lines[place].key != key) {
+        if (sim.lines[place].key == 0) {
+            assert(sim.line_count < LINES_MAX / 2);
+            sim.line_count++;
+            sim.lines[place].key = key;
+            break;
+        }
+        place = (place + 1) % LINES_MAX;
+    }
+    return &sim.lines[place];
+}
+
+static uint64_t line_cost(struct core *core, uintptr_t word, int writes)
+{
+    struct line *line = line_of(word);
+    const uint32_t me = (uint32_t)(core - sim.cores);
+    const uint64_t bit = 1ULL << (me % 64);
+    const bool mine = writes ? line->writer == me + 1 && line->readers == bit : line->readers & bit;
+    uint64_t cost = sim.costs.line_own_ns;
+
+    if (!mine && line->writer != 0) {
+        cost = sim.cores[line->writer - 1].node == core->node ? sim.costs.line_near_ns
+                                                              : sim.costs.line_far_ns;
+    }
+    if (writes) {
+        line->writer = me + 1;
+        line->readers = bit;
+    } else {
+        line->readers |= bit;
+    }
+    return cost;
+}
+
+void sim_touch(uintptr_t word, int writes)
+{
+    struct core *core = sim.current;
+    if (core == NULL || sim.frozen) {
+        return; /* outside: building and tearing down */
+    }
+    core->clock_ns += line_cost(core, word, writes);
+    if (sim.costs.preempt_per_million > 0 &&
+        sim_random() % 1000000 < sim.costs.preempt_per_million) {
+        core->clock_ns += sim_random() % sim.costs.preempt_ns;
+    }
+    let_others();
+}
+
+uint64_t rt_now_ns(void)
+{
+    if (sim.current == NULL) {
+        return sim.now_ns;
+    }
+    sim.current->clock_ns += sim.costs.clock_ns;
+    return sim.current->clock_ns;
+}
+
+void rt_pause(void)
+{
+    sim_work(sim.costs.pause_ns);
+}
+
+void rt_give_way(void)
+{
+    sim_work(sim.costs.give_way_ns);
+}
+
+void *rt_self(void)
+{
+    return sim.current != NULL ? sim.current->self : NULL;
+}
+
+void rt_set_self(void *self)
+{
+    sim.current->self = self;
+}
+
+void rt_park(struct nu_parker *parker, uint32_t expected, uint64_t timeout_ns)
+{
+    struct core *core = sim.current;
+    sim_work(sim.costs.wake_call_ns);
+    if (atomic_load(&parker->word) != expected) {
+        return;
+    }
+    sim_trace("sleep", timeout_ns);
+    core->parker = parker;
+    core->state = CORE_ASLEEP;
+    if (timeout_ns != 0) {
+        core->timed = true;
+        core->clock_ns += timeout_ns + sim.costs.wake_min_ns;
+        heap_insert(core);
+    }
+    switch_away();
+    core->parker = NULL;
+    sim_trace("awake", 0);
+}
+
+void rt_wake(struct nu_parker *parker)
+{
+    atomic_fetch_add(&parker->word, 1);
+    if (sim.current != NULL) {
+        sim_work(sim.costs.wake_call_ns);
+    }
+    for (uint32_t i = 0; i < sim.core_count; i++) {
+        struct core *core = &sim.cores[i];
+        if (core->state != CORE_ASLEEP || core->parker != parker) {
+            continue;
+        }
+        const uint64_t spread = sim.costs.wake_max_ns - sim.costs.wake_min_ns + 1;
+        const uint64_t wake_ns = sim_now_ns() + sim.costs.wake_min_ns + sim_random() % spread;
+        if (core->timed) {
+            if (core->clock_ns <= wake_ns) {
+                return; /* its timeout comes first */
+            }
+            heap_remove(core);
+        }
+        core->clock_ns = wake_ns > core->clock_ns || core->timed ? wake_ns : core->clock_ns;
+        core->timed = false;
+        core->state = CORE_READY;
+        heap_insert(core);
+        return;
+    }
+}
+
+int rt_thread_start(struct nu_thread *thread, const struct nu_topology *topology, uint32_t cpu,
+                    const char *name, void *(*main)(void *), void *argument)
+{
+    (void)name;
+    struct core *core = core_add(0);
+    core->thread_main = main;
+    core->argument = argument;
+    core->node = topology->cpus[cpu].node;
+    thread->os_cpu = (int)(core - sim.cores);
+    return 0;
+}
+
+void rt_thread_join(struct nu_thread *thread)
+{
+    const struct core *core = &sim.cores[thread->os_cpu];
+    sim_run();
+    assert(core->state == CORE_OVER);
+}
