@@ -25,9 +25,6 @@ static void write_field(struct batch_writer *writer, const char *text, size_t si
         output_write(writer->output, text, size);
         return;
     }
-    if (size == 0 && writer->null_text[0] != '\0') {
-        return; /* the empty text is not NULL here */
-    }
     output_write(writer->output, "\"", 1);
     while (size > 0) {
         const char *quote = memchr(text, '"', size);

@@ -119,7 +119,13 @@ static int stream(struct run *run, struct cli_error *err)
                 run->writer->ops->batch(run->writer, batch.columns, batch.row_count);
                 ops->release(run->source, &batch);
                 break;
-            case SOURCE_TICK: output_flush(&run->output); break;
+            case SOURCE_TICK:
+                /* What waits long is shown, but never a header alone: without rows a failure is not
+                 * a partial result. */
+                if (run->writer != NULL && run->writer->row_count > 0) {
+                    output_flush(&run->output);
+                }
+                break;
             case SOURCE_END: return 0;
             case SOURCE_FAILED: return -1;
         }

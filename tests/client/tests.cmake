@@ -15,10 +15,15 @@ if(MORSEL_SANITIZE)
 endif()
 add_test(NAME client/c_example COMMAND ${CMAKE_SOURCE_DIR}/tests/client/c_example.sh
   ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
-  ${sanitize_flag})
+  "${sanitize_flag}")
 set_tests_properties(client/c_example PROPERTIES LABELS "client;unit" TIMEOUT 300)
 
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 morsel_test(client transport LABELS unit LINKS morsel_proto morsel_exec PkgConfig::NGHTTP2 PkgConfig::XXHASH)
 target_sources(test_transport PRIVATE client/grpc_fake.c)
+morsel_test(client cli_options LABELS unit LINKS morsel_cli morsel_sql morsel_client morsel_proto morsel_exec)
+morsel_test(client formats LABELS unit LINKS morsel_cli morsel_sql morsel_client morsel_proto morsel_exec m)
+
+add_test(NAME client/cli COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/client/cli_test.py $<TARGET_FILE:morsel>)
+set_tests_properties(client/cli PROPERTIES LABELS "client;e2e" TIMEOUT 600)
