@@ -121,7 +121,11 @@ static void arithmetic(const char *name, const struct oracle_value *x, const str
         case 's': out->integer = x->integer - y->integer; break;
         case 'd': out->integer = x->integer / y->integer; break;
         default:
-            out->integer = name[1] == 'u' ? x->integer * y->integer : x->integer % y->integer;
+            if (name[1] == 'o') {
+                out->integer = x->integer % y->integer;
+            } else if (__builtin_mul_overflow(x->integer, y->integer, &out->integer)) {
+                out->failed = EXEC_OVERFLOW; /* uint64 times uint64 */
+            }
             break;
     }
     if (!fits(out->type.kind, out->integer)) {
