@@ -2,6 +2,7 @@
 
 #include "vec/bitmap.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Evaluation at the top, and of strict nodes: arguments first, their nulls combined, then one call
@@ -9,8 +10,14 @@
 
 enum exec_code expr_no_memory(const struct nu_arena *arena, struct exec_error *err)
 {
-    return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "an expression needs more memory than '%s' has left",
-                     arena->refused == NULL ? "the system" : arena->refused->name);
+    if (arena->refused == NULL) {
+        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "an expression: the system has no memory left");
+    }
+    return EXEC_FAIL(err, EXEC_MEMORY_BUDGET,
+                     "an expression: the memory limit of the %s is reached (%" PRIu64 " of %" PRIu64
+                     " bytes in use)",
+                     arena->refused->name, nu_budget_used(arena->refused),
+                     arena->refused->limit_bytes);
 }
 
 bool expr_call_clear(struct expr_call *call, uint32_t row)

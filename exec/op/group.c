@@ -186,7 +186,7 @@ static enum exec_code init(struct group *group, struct exec_error *err)
     group->aggregates = nu_arena_calloc(arena, (measure_count + 1) * sizeof *group->aggregates, 8);
     group->input_kinds = nu_arena_calloc(arena, column_max, 8);
     if (types == NULL || group->aggregates == NULL || group->input_kinds == NULL) {
-        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of an aggregation");
+        return job_memory_error(err, group->job->plan.refused, "the plan of an aggregation");
     }
     for (uint32_t k = 0; k < group->plan.key_count; k++) {
         types[k] = *expr_type(group->plan.keys[k]);
@@ -197,7 +197,7 @@ static enum exec_code init(struct group *group, struct exec_error *err)
         }
     }
     if (!init_layouts(group, types) || !init_workers(group) || !init_partitions(group)) {
-        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of an aggregation");
+        return job_memory_error(err, group->job->plan.refused, "the plan of an aggregation");
     }
     return EXEC_OK;
 }
@@ -208,7 +208,7 @@ enum exec_code group_create(struct job_context *job, const struct group_plan *pl
     struct group *group = nu_arena_calloc(&job->plan, sizeof *group, 128);
 
     if (group == NULL) {
-        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of an aggregation");
+        return job_memory_error(err, job->plan.refused, "the plan of an aggregation");
     }
     group->job = job;
     group->plan = *plan;

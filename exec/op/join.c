@@ -176,7 +176,7 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     }
     join = nu_arena_calloc(&job->plan, sizeof *join, 128);
     if (join == NULL) {
-        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of a join");
+        return job_memory_error(err, job->plan.refused, "the plan of a join");
     }
     join->job = job;
     join->plan = *plan;
@@ -188,7 +188,7 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     join->probe = (struct operator){.kind = &join_probe_operator_kind, .rel = plan->rel};
     join->unmatched = (struct op_source){.kind = &join_unmatched_source_kind, .rel = plan->rel};
     if (!init_columns(join) || !init_workers(join)) {
-        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the plan of a join");
+        return job_memory_error(err, job->plan.refused, "the plan of a join");
     }
     *join_out = join;
     return EXEC_OK;

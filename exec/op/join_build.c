@@ -151,7 +151,7 @@ static enum exec_code build_finish(struct op_sink *sink, struct job_context *job
     join->unmatched_units = nu_arena_calloc(arena, units * sizeof *join->unmatched_units, 64);
     if (join->dirs.parts == NULL || join->builds == NULL || join->build_begun == NULL ||
         join->unmatched_units == NULL) {
-        EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the directory of a join");
+        job_memory_error(err, arena->refused, "the directory of a join");
         err->rel = join->plan.rel;
         return err->code;
     }
