@@ -2,7 +2,6 @@
 
 #include "sched/sched.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 void job_context_init(struct job_context *job, struct nu_page_pool *pages, struct nu_budget *parent,
@@ -54,18 +53,6 @@ enum exec_code job_fail(struct job_context *job, const struct exec_error *err)
         }
     }
     return err->code;
-}
-
-enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *refused,
-                                const char *what)
-{
-    if (refused == NULL) {
-        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "%s: the system has no memory left", what);
-    }
-    return EXEC_FAIL(err, EXEC_MEMORY_BUDGET,
-                     "%s: the memory limit of the %s is reached (%" PRIu64 " of %" PRIu64
-                     " bytes in use)",
-                     what, refused->name, nu_budget_used(refused), refused->limit_bytes);
 }
 
 enum exec_code job_fail_memory(struct job_context *job, const struct nu_arena *arena,

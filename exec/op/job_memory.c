@@ -1,0 +1,17 @@
+#include "op/job_context.h"
+
+#include <inttypes.h>
+
+/* One wording for every refusal of memory. */
+
+enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *refused,
+                                const char *what)
+{
+    if (refused == NULL) {
+        return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "%s: the system has no memory left", what);
+    }
+    return EXEC_FAIL(err, EXEC_MEMORY_BUDGET,
+                     "%s: the memory limit of the %s is reached (%" PRIu64 " of %" PRIu64
+                     " bytes in use)",
+                     what, refused->name, nu_budget_used(refused), refused->limit_bytes);
+}
