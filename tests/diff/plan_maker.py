@@ -38,14 +38,14 @@ def random_value(rng, kind, spread):
 
 def random_table(rng, name):
     rows = rng.choice([0, 1, 7, 100, 1000, 1025, 3000])
-    spread = rng.choice([1, 5, 50, 2000])
+    spread = rng.choice([50, 2000] if rows >= 1000 else [1, 5, 50, 2000])
     nulls = rng.choice([0, 0.1, 0.6])
     kinds = ["i64", "str"] + [rng.choice(list(ARROW)) for _ in range(rng.randint(1, 4))]
     columns, names = [], []
     skewed = rng.random() < 0.3
     for i, kind in enumerate(kinds):
         first = random_value(rng, kind, spread)
-        values = [None if rng.random() < nulls else first if skewed and rng.random() < 0.8 else random_value(rng, kind, spread) for _ in range(rows)]
+        values = [None if rng.random() < nulls else first if skewed and rng.random() < 0.4 else random_value(rng, kind, spread) for _ in range(rows)]
         columns.append(pa.array(values, pa.int64() if kind == "ts" else pa.int32() if kind == "date" else ARROW[kind]).cast(ARROW[kind]))
         names.append(f"{name}_{i}")
     return pa.table(dict(zip(names, columns))), list(zip(names, kinds))
