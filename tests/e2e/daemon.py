@@ -26,10 +26,11 @@ class Daemon:
         self.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(self.folder.name)
         self.log_path = folder / "log"
+        self.log_file = open(self.log_path, "w")
         self.process = subprocess.Popen(
             [MORSELD, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--port-file", folder / "ports",
              "--data-root", str(self.data_root), *self.flags],
-            stderr=open(self.log_path, "w"))
+            stderr=self.log_file)
         deadline = time.monotonic() + 30 * SLOW
         while not (folder / "ports").exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -60,6 +61,7 @@ class Daemon:
             self.process.wait()
             status = "no exit after SIGTERM"
         log = self.log()
+        self.log_file.close()
         self.folder.cleanup()
         if kind is None and status != self.expect_exit:
             raise AssertionError(f"morseld ended with {status}:\n{log}")
@@ -91,7 +93,7 @@ class Daemon:
         return total
 
     def resident_bytes(self):
-        for line in open(f"/proc/{self.process.pid}/status"):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         raise AssertionError("no VmRSS")

@@ -3,10 +3,11 @@
 Method: stream 2 GiB of generated rows to a client that stops reading; look at rows scanned, resident
         memory, worker counters and at a second job; then read on to the end and check every row.
         1,000 stalled streams on 16 connections beside a job that must finish."""
-import time, unittest
+import struct, time, unittest
 
 import pyarrow as pa
 
+import h2_raw
 from daemon import SLOW, Daemon, example, generated, grpc
 
 ROW_BYTES = 8 + 8 + 8 + 4 + 3  # i, v, f, and a short string with its offset
@@ -59,15 +60,12 @@ class Streaming(unittest.TestCase):
     def test_a_thousand_stalled_streams_hold_no_worker(self):
         streams_wanted = 1000 if SLOW == 1 else 200
         with Daemon("--workers", "2", "--set", "result_stall_timeout=600s") as daemon:
-            calls = []
-            from daemon import job_rpc
-            for connection in range(-(-streams_wanted // 64)):
-                stub = job_rpc.JobServiceStub(daemon.connect())
-                for _ in range(min(64, streams_wanted - len(calls))):
-                    call = stub.ExecuteJob(generated(50_000_000))
-                    calls.append(call)
-            for call in calls:
-                self.assertEqual(next(call).WhichOneof("payload"), "started")
+            body = generated(50_000_000).SerializeToString()
+            body = b"\0" + struct.pack(">I", len(body)) + body
+            sockets, left = [], streams_wanted
+            while left:
+                sockets.append(h2_raw.stall(daemon.port, "/morsel.v1.JobService/ExecuteJob", [body] * min(64, left)))
+                left -= min(64, left)
             deadline = time.monotonic() + 60 * SLOW
             while True:
                 busy = daemon.metric_sum("morsel_worker_busy_seconds_total")
@@ -81,8 +79,8 @@ class Streaming(unittest.TestCase):
             self.assertEqual(pa.ipc.open_stream(data).read_all().num_rows, 1_000_000)
             self.assertLess(time.monotonic() - start, 5 * SLOW)
             print(f"{streams_wanted} stalled streams, resident {daemon.resident_bytes() >> 20} MiB")
-            for call in calls:
-                call.cancel()
+            for raw in sockets:
+                raw.close()
             deadline = time.monotonic() + 30 * SLOW
             while daemon.metric_sum("morsel_jobs_running"):
                 self.assertLess(time.monotonic(), deadline, "cancelled jobs stay")
