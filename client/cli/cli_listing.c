@@ -1,6 +1,6 @@
 #include "cli_listing.h"
 #include "batch_writer.h"
-#include "run_job.h"
+#include "run_loop.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #define CLIENT_CLI_COMMANDS_H
 
 #include "cli_options.h"
-#include "run_job.h"
+#include "run_loop.h"
 
 /* The subcommands, one file each. They print what they have to and return the exit code. */
 

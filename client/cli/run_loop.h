@@ -1,5 +1,5 @@
-#ifndef CLIENT_CLI_RUN_JOB_H
-#define CLIENT_CLI_RUN_JOB_H
+#ifndef CLIENT_CLI_RUN_LOOP_H
+#define CLIENT_CLI_RUN_LOOP_H
 
 #include "cli_error.h"
 #include "cli_options.h"

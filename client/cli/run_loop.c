@@ -1,4 +1,4 @@
-#include "run_job.h"
+#include "run_loop.h"
 #include "batch_writer.h"
 #include "grpc_channel.h"
 #include "interrupt.h"
