@@ -16,7 +16,7 @@ static nghttp2_nv reply_field(const char *name, const char *value)
                         .flags = NGHTTP2_NV_FLAG_NO_COPY_NAME};
 }
 
-enum { TRAILER_FIELDS_MAX = 3 };
+enum { HEADER_FIELDS = 4, TRAILER_FIELDS_MAX = 3 };
 
 static size_t reply_trailers(const struct session *session, char status_text[4],
                              nghttp2_nv fields_out[TRAILER_FIELDS_MAX])
@@ -39,14 +39,15 @@ static size_t reply_headers(nghttp2_nv *fields_out)
     fields_out[0] = reply_field(":status", "200");
     fields_out[1] = reply_field("content-type", "application/grpc");
     fields_out[2] = reply_field("grpc-accept-encoding", "identity");
-    return 3;
+    fields_out[3] = reply_field("server", "morseld/" MORSEL_VERSION);
+    return HEADER_FIELDS;
 }
 
 /* One answer without a body: everything in a single header block. */
 static void reply_trailers_only(struct session *session)
 {
     char status_text[4];
-    nghttp2_nv fields[3 + TRAILER_FIELDS_MAX];
+    nghttp2_nv fields[HEADER_FIELDS + TRAILER_FIELDS_MAX];
     size_t count = reply_headers(fields);
 
     count += reply_trailers(session, status_text, fields + count);
@@ -94,7 +95,7 @@ static ssize_t reply_read(nghttp2_session *h2, int32_t stream_id, uint8_t *buffe
 
 static void reply_start(struct session *session)
 {
-    nghttp2_nv fields[3];
+    nghttp2_nv fields[HEADER_FIELDS];
     const size_t count = reply_headers(fields);
     const nghttp2_data_provider provider = {.source = {.ptr = session},
                                             .read_callback = reply_read};

@@ -27,3 +27,6 @@ morsel_test(client formats LABELS unit LINKS morsel_cli morsel_sql morsel_client
 
 add_test(NAME client/cli COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/client/cli_test.py $<TARGET_FILE:morsel>)
 set_tests_properties(client/cli PROPERTIES LABELS "client;e2e" TIMEOUT 600)
+add_test(NAME client/remote COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/client/remote_test.py $<TARGET_FILE:morsel>
+  $<TARGET_FILE:morseld>)
+set_tests_properties(client/remote PROPERTIES LABELS "client;e2e" TIMEOUT 600)
