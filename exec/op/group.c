@@ -84,13 +84,53 @@ enum exec_code group_measure_type(enum exec_aggregate_function function,
 /* ---- create -------------------------------------------------------------------------------------
  */
 
-/* An input is the argument; or the filter of a count without argument. */
-static const struct exec_type *input_type(const struct group_measure *measure)
+/* An input is the argument; or the filter of a count without argument. What is counted is presence,
+ * so a count keeps one byte a row whatever the argument's type. */
+static struct exec_type input_type(const struct group_measure *measure)
 {
-    if (measure->argument != NULL && measure->function != EXEC_AGG_COUNT_STAR) {
-        return expr_type(measure->argument);
+    if (measure->function == EXEC_AGG_COUNT_STAR || measure->function == EXEC_AGG_COUNT) {
+        return (struct exec_type){.kind = EXEC_TYPE_BOOL};
     }
-    return measure->filter == NULL ? NULL : expr_type(measure->filter);
+    return *expr_type(measure->argument);
+}
+
+static bool has_input(const struct group_measure *measure)
+{
+    return measure->filter != NULL || measure->function != EXEC_AGG_COUNT_STAR;
+}
+
+/* Whether two measures are fed the same values: the same column, unfiltered, kept alike. */
+static bool same_input(const struct group_measure *a, const struct group_measure *b)
+{
+    uint32_t column;
+    uint32_t other;
+
+    if (a->filter != NULL || b->filter != NULL || !has_input(a) || !has_input(b) ||
+        (a->function == EXEC_AGG_COUNT) != (b->function == EXEC_AGG_COUNT)) {
+        return false;
+    }
+    return expr_is_column(a->argument, &column) && expr_is_column(b->argument, &other) &&
+           column == other;
+}
+
+/* Finds an earlier measure to share with. */
+static void share(const struct group *group, uint32_t m)
+{
+    struct group_aggregate *aggregate = &group->aggregates[m];
+
+    for (uint32_t e = 0; e < m; e++) {
+        const struct group_aggregate *earlier = &group->aggregates[e];
+        const bool no_input = !has_input(&aggregate->measure) && !has_input(&earlier->measure);
+        if (!no_input && !same_input(&aggregate->measure, &earlier->measure)) {
+            continue;
+        }
+        aggregate->owns_input = false;
+        aggregate->input = earlier->input;
+        if (aggregate->owns_state && earlier->kernel->update == aggregate->kernel->update) {
+            aggregate->owns_state = false;
+            aggregate->state_offset = earlier->state_offset;
+        }
+    }
 }
 
 static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exec_type *input_types,
@@ -98,22 +138,30 @@ static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exe
 {
     struct group_aggregate *aggregate = &group->aggregates[m];
     const struct group_measure *measure = &group->plan.measures[m];
-    const struct exec_type *input = input_type(measure);
     struct exec_type type;
 
-    if (group_measure_type(measure->function, input, &type, err) != EXEC_OK) {
+    if (group_measure_type(measure->function,
+                           measure->argument == NULL ? NULL : expr_type(measure->argument), &type,
+                           err) != EXEC_OK) {
         return err->code;
     }
-    *aggregate = (struct group_aggregate){.measure = *measure, .input = UINT32_MAX};
-    aggregate->kernel =
-        agg_kernel(measure->function, input == NULL ? VEC_NONE : vec_storage(input->kind));
-    if (input != NULL) {
-        aggregate->scale = input->scale;
+    const struct exec_type input = input_type(measure);
+    *aggregate =
+        (struct group_aggregate){.measure = *measure,
+                                 .kernel = agg_kernel(measure->function, vec_storage(input.kind)),
+                                 .input = UINT32_MAX,
+                                 .scale = input.scale,
+                                 .owns_input = has_input(measure),
+                                 .owns_state = true};
+    share(group, m);
+    if (aggregate->owns_input) {
         aggregate->input = group->input_count;
-        input_types[group->plan.key_count + group->input_count++] = *input;
+        input_types[group->plan.key_count + group->input_count++] = input;
     }
-    aggregate->state_offset = group->state_bytes;
-    group->state_bytes += (aggregate->kernel->state_bytes + 15) / 16 * 16;
+    if (aggregate->owns_state) {
+        aggregate->state_offset = group->state_bytes;
+        group->state_bytes += (aggregate->kernel->state_bytes + 15) / 16 * 16;
+    }
     return EXEC_OK;
 }
 

@@ -88,11 +88,14 @@ static bool eval_input(const struct group *group, struct pipe_run *run,
     if (has_argument && !eval_argument(group, run, measure, in, out)) {
         return false;
     }
-    if (measure->filter == NULL) {
-        return true;
-    }
     if (!has_argument) {
         *out = filter;
+    }
+    if (measure->function == EXEC_AGG_COUNT) {
+        out->kind = EXEC_TYPE_BOOL; /* only presence counts; every value is a byte at least */
+    }
+    if (measure->filter == NULL) {
+        return true;
     }
     if (!apply_filter(in, &filter, run->scratch, out)) {
         group_fail_memory(group, run->scratch);
@@ -121,7 +124,7 @@ bool group_rows_eval(const struct group *group, struct pipe_run *run, const stru
     }
     for (uint32_t m = 0; m < plan->measure_count; m++) {
         const struct group_aggregate *aggregate = &group->aggregates[m];
-        if (aggregate->input != UINT32_MAX &&
+        if (aggregate->owns_input &&
             !eval_input(group, run, &aggregate->measure, in, &rows_out->inputs[aggregate->input])) {
             return false;
         }
@@ -188,7 +191,7 @@ bool group_update(const struct group *group, const struct group_rows *from,
         const struct group_aggregate *aggregate = &group->aggregates[m];
         const struct vec *vec =
             aggregate->input == UINT32_MAX ? NULL : &from->inputs[aggregate->input];
-        if (!update_one(aggregate, vec, count, rows, &update, strings)) {
+        if (aggregate->owns_state && !update_one(aggregate, vec, count, rows, &update, strings)) {
             return false;
         }
     }

@@ -228,11 +228,17 @@ static bool find_by_runs(struct group_table *hot, struct sink_batch *sink, uint3
     return true;
 }
 
+static uint64_t hot_row_limit(const struct group *group, const struct group_worker *worker)
+{
+    return worker->hot_arena.charged_bytes > GROUP_HOT_ARENA_BYTES ? 0 : group->hot_row_limit;
+}
+
 /* sink->groups for all positions. false: out of memory. */
-static bool find_groups(struct group *group, struct group_worker *worker, struct sink_batch *sink,
-                        uint32_t count)
+static bool find_groups(const struct group *group, struct group_worker *worker,
+                        struct sink_batch *sink, uint32_t count)
 {
     const struct group_rows *rows = &sink->rows;
+    const uint64_t row_limit = hot_row_limit(group, worker);
 
     if (worker->windows_skipped > 0) {
         memset(sink->groups, 0, count * sizeof *sink->groups);
@@ -240,10 +246,10 @@ static bool find_groups(struct group *group, struct group_worker *worker, struct
     }
     find_runs(sink, count);
     if (sink->runs.head_count <= count / 2) {
-        return find_by_runs(&worker->hot, sink, count, group->hot_row_limit);
+        return find_by_runs(&worker->hot, sink, count, row_limit);
     }
     return group_table_find(&worker->hot, rows->batch, rows->keys, sink->hashes, sink->positions,
-                            count, group->hot_row_limit, sink->groups);
+                            count, row_limit, sink->groups);
 }
 
 static bool ask_hot(struct group *group, struct group_worker *worker, struct sink_batch *sink)
@@ -257,7 +263,7 @@ static bool ask_hot(struct group *group, struct group_worker *worker, struct sin
     split_hits(sink, count);
     worker->hits += sink->hit_count;
     worker->misses += sink->miss_count;
-    if (worker->hot.rows.row_count >= group->hot_row_limit) {
+    if (worker->hot.rows.row_count >= hot_row_limit(group, worker)) {
         judge_hot(worker, count, sink->hit_count);
     }
     return group_update(group, rows, sink->hits, sink->hit_count, sink->groups, &worker->hot_arena);

@@ -101,6 +101,9 @@ static bool combine(struct group *group, struct pipe_run *run, struct group_tabl
                           UINT64_MAX, merge->into);
     for (uint32_t m = 0; ok && m < group->plan.measure_count; m++) {
         const struct group_aggregate *aggregate = &group->aggregates[m];
+        if (!aggregate->owns_state) {
+            continue;
+        }
         ok = aggregate->kernel->combine(merge->into, merge->from, count, aggregate->state_offset,
                                         table->arena);
     }

@@ -23,8 +23,10 @@ enum {
     GROUP_HOT_BYTES = 2 << 20, /* of rows: what a core's L2 can hold beside its other work */
     GROUP_HOT_ROWS = 16 << 10,
     GROUP_HOT_ROWS_MIN = 1 << 10,
-    GROUP_BACKLOG_ROWS = 16 << 10,      /* about 1 ms of replay */
-    GROUP_BACKLOG_BYTES = 8 << 20,      /* strings included */
+    GROUP_HOT_ARENA_BYTES =
+        8 << 20,                   /* strings included; a hot table that is larger takes no more */
+    GROUP_BACKLOG_ROWS = 16 << 10, /* about 1 ms of replay */
+    GROUP_BACKLOG_BYTES = 8 << 20, /* strings included */
     GROUP_UNPARTITIONED_ROWS = 4 << 10, /* of all hot tables: below, one unit merges everything */
     GROUP_WINDOW_ROWS = 64 << 10,       /* between two judgements of the hot table's use */
 };
@@ -35,6 +37,9 @@ struct group_aggregate {
     uint32_t state_offset; /* in the group's row */
     uint32_t input;        /* column of `inputs`; UINT32_MAX: every row counts, nothing is read */
     int32_t scale;         /* of a decimal argument */
+    /* Measures over one column share its input; those that add up alike (sum and avg, min and
+     * any_value) share the state: the first of them evaluates and updates. */
+    bool owns_input, owns_state;
 };
 
 struct group_worker {
