@@ -1,3 +1,4 @@
+morsel_fuzz(exec csv)
 foreach(name arrow_reader grpc_frame job_json prescan)
   morsel_fuzz(proto ${name})
   target_link_libraries(fuzz_${name} PRIVATE morsel_exec)
