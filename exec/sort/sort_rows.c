@@ -110,6 +110,32 @@ bool sort_rows_init(struct sort_rows *rows, struct nu_arena *arena, const struct
 /* ---- batches to rows
  * ----------------------------------------------------------------------------------------- */
 
+static bool is_key_column(const struct sort_rows *rows, uint32_t column)
+{
+    for (uint32_t k = 0; k < rows->key_count; k++) {
+        if (rows->orders[k].column == column) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Room behind the keys goes to the columns that break their ties, in their order: with few distinct
+ * keys that saves most comparisons of whole rows. Key columns are equal by then. */
+static void append_ties(const struct sort_rows *rows, const struct batch *in, uint32_t used,
+                        struct sort_entry *entries)
+{
+    static const struct sort_order ascending = {.nulls_first = false};
+
+    for (uint32_t c = 0; c < rows->column_count && used < 128; c++) {
+        const struct vec *column = &in->columns[c];
+        if (!is_key_column(rows, c)) {
+            storages[vec_storage(column->kind)].append(&ascending, column, in, used, entries);
+            used += storages[vec_storage(column->kind)].bits;
+        }
+    }
+}
+
 enum exec_code sort_rows_keys(const struct sort_rows *rows, const struct batch *in,
                               struct nu_arena *scratch, struct vec **extras_out,
                               struct sort_entry **entries_out, struct exec_error *err)
@@ -137,6 +163,7 @@ enum exec_code sort_rows_keys(const struct sort_rows *rows, const struct batch *
             used += storages[vec_storage(key.kind)].bits;
         }
     }
+    append_ties(rows, in, used, entries);
     *extras_out = extras;
     *entries_out = entries;
     return EXEC_OK;

@@ -257,6 +257,7 @@ static enum push_result run_scan(struct op_source *source, struct pipe_run *run,
                 return PUSH_FAILED;
             }
             run->out_of_time = true;
+            range->unsplit = 1;
             return PUSH_SUSPEND;
         }
         range->begin++;

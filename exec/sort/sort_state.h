@@ -6,8 +6,9 @@
 #include "sort/sort.h"
 
 /* Inside of sort/. A row is kept as in row_layout.h: 16 bytes of prefix, the input's columns, then
- * one column for every key that is not a column itself. The prefix is the beginning of all keys as
- * one big number: its order is the order of the rows, except that equal prefixes say nothing. */
+ * one column for every key that is not a column itself. The prefix is the beginning of all keys,
+ * and of the columns that break their ties, as one big number: its order is the order of the rows,
+ * except that equal prefixes say nothing. */
 
 enum {
     SORT_RUN_ROWS = 1 << 18,   /* rows of a run at most: a unit of the run pipe */

@@ -241,6 +241,42 @@ Test(sort, random_tables)
     }
 }
 
+/* Real threads fill and sort their runs; the order of batches differs, the result may not. */
+Test(sort, workers_at_once)
+{
+    uint64_t seed = 31;
+    struct sort_case sort_case;
+
+    for (int n = 0; n < 4; n++) {
+        struct harness harness;
+        struct lines wanted = {0};
+        make_case(&sort_case, &seed, 20000);
+        sort_case.limit = n % 2 == 0 ? -1 : 500;
+        harness_init(&harness, 4, 64, UINT64_MAX);
+        struct sort *sort = make_sort(&harness, &sort_case);
+        struct op_sink *sink = sort_sink(sort);
+        harness.out_types = sort_case.types;
+        harness.threads = true;
+        harness_feed_sink(&harness, sink, &sort_case.cells);
+        if (sink->kind->finish != NULL) {
+            harness_finish_sink(&harness, sink);
+        }
+        if (sort_run_source(sort) != NULL) {
+            harness_run_source(&harness, sort_run_source(sort));
+        }
+        harness.threads = false;
+        harness_run_source(&harness, sort_ordered_source(sort));
+        twin_lines(&sort_case, &wanted);
+        cr_assert_eq(harness.lines.count, wanted.count);
+        for (uint64_t i = 0; i < wanted.count; i++) {
+            cr_assert_str_eq(harness.lines.at[i], wanted.at[i]);
+        }
+        lines_free(&wanted);
+        harness_fini(&harness);
+        cells_free(&sort_case.cells);
+    }
+}
+
 Test(sort, limits_at_their_ends)
 {
     uint64_t seed = 5;
