@@ -292,7 +292,7 @@ void exec_engine_worker_info(const struct exec_engine *engine, uint32_t worker,
     sched_worker_counters(engine->sched, worker, &info_out->counters);
 }
 
-static uint64_t figure(const atomic_uint_fast64_t *value)
+static uint64_t figure(const _Atomic uint64_t *value)
 {
     return atomic_load_explicit(value, memory_order_relaxed);
 }
@@ -308,11 +308,11 @@ void exec_engine_counters(const struct exec_engine *engine, struct exec_engine_c
         .jobs_started = started,
         .jobs_done = done,
         .jobs_running = started > done ? started - done : 0,
-        .rows_scanned = figure(&engine->rows_scanned),
-        .rows_built = figure(&engine->rows_built),
-        .rows_probed = figure(&engine->rows_probed),
-        .rows_aggregated = figure(&engine->rows_aggregated),
-        .rows_output = figure(&engine->rows_output),
+        .rows_scanned = figure(&engine->totals.rows_scanned),
+        .rows_built = figure(&engine->totals.rows_built),
+        .rows_probed = figure(&engine->totals.rows_probed),
+        .rows_aggregated = figure(&engine->totals.rows_aggregated),
+        .rows_output = figure(&engine->totals.rows_output),
         .file_read_bytes = io.read_bytes,
         .file_reads_uring = io.reads_uring,
         .file_reads_pread = io.reads_pread,

@@ -6,6 +6,7 @@
 #include "numa/budget.h"
 #include "numa/page_pool.h"
 #include "numa/topology.h"
+#include "op/job_context.h"
 #include "sched/sched.h"
 #include "table/table.h"
 
@@ -37,9 +38,8 @@ struct exec_engine {
     bool stopping;
 
     struct deadlines *deadlines; /* deadline.c */
-    atomic_uint_fast64_t jobs_started, jobs_done;
-    /* Summed from every job when it ends. */
-    atomic_uint_fast64_t rows_scanned, rows_built, rows_probed, rows_aggregated, rows_output;
+    _Atomic uint64_t jobs_started, jobs_done;
+    struct job_totals totals;
 };
 
 /* printf to the configured log; cut at 500 bytes. Any thread. */

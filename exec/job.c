@@ -109,6 +109,7 @@ static void job_init(struct exec_job *job, struct exec_engine *engine,
     job->context.io = engine->io;
     job->context.catalogue = engine->catalogue;
     job->context.data_root = engine->config.data_root;
+    job->context.totals = &engine->totals;
     job->context.job = job;
     job->engine = engine;
     atomic_init(&job->references, 2); /* the owner's and the engine's, until `done` has returned */
@@ -218,24 +219,6 @@ enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spe
 /* ---- the end
  * ------------------------------------------------------------------------------------------ */
 
-static void sum_counters(struct exec_job *job)
-{
-    struct exec_engine *engine = job->engine;
-
-    /* relaxed: figures. */
-    for (uint32_t w = 0; w < engine->worker_count; w++) {
-        const struct job_worker *worker = &job->workers[w];
-        atomic_fetch_add_explicit(&engine->rows_scanned, worker->rows_scanned,
-                                  memory_order_relaxed);
-        atomic_fetch_add_explicit(&engine->rows_built, worker->rows_built, memory_order_relaxed);
-        atomic_fetch_add_explicit(&engine->rows_probed, worker->rows_probed, memory_order_relaxed);
-        atomic_fetch_add_explicit(&engine->rows_aggregated, worker->rows_aggregated,
-                                  memory_order_relaxed);
-        atomic_fetch_add_explicit(&engine->rows_output, worker->rows_output, memory_order_relaxed);
-    }
-    atomic_fetch_add_explicit(&engine->jobs_done, 1, memory_order_relaxed);
-}
-
 static void job_end(struct exec_job *job, uint32_t worker)
 {
     struct exec_engine *engine = job->engine;
@@ -259,8 +242,9 @@ static void job_end(struct exec_job *job, uint32_t worker)
     atomic_store_explicit(&job->state, failed ? EXEC_JOB_FAILED : EXEC_JOB_SUCCEEDED,
                           memory_order_relaxed);
     pthread_mutex_unlock(&job->context.error_lock);
-    sum_counters(job);
+    atomic_fetch_add_explicit(&engine->jobs_done, 1, memory_order_relaxed);
     for (uint32_t w = 0; w < engine->worker_count; w++) {
+        job_count(&job->context, w); /* what a sink's finish has counted */
         nu_arena_destroy(&job->workers[w].scratch);
     }
     if (job->deadline.at_ns != 0) {

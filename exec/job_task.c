@@ -96,12 +96,18 @@ static struct op_sink *sink_create(struct exec_job *job, const struct stream *ro
         .deliver = deliver_chunk,
     };
 
+    const struct table_options table = {
+        .table = job->spec->into_table,
+        .replace = job->spec->into_replace,
+        .ordered = root->is_ordered,
+        .rows_max = options->result_rows_max,
+    };
+
     if (options->analyze) {
         return count_sink_create(&job->context, rel);
     }
     if (job->spec->into_table != NULL) {
-        return table_sink_create(&job->context, rel, job->spec->into_table, job->spec->into_replace,
-                                 schema, root->map, root->is_ordered);
+        return table_sink_create(&job->context, rel, schema, root->map, &table);
     }
     job->streams = true;
     return result_sink_create(&job->context, rel, schema, root->map, &result);

@@ -37,6 +37,28 @@ void job_context_fini(struct job_context *job)
     pthread_mutex_destroy(&job->start_lock);
 }
 
+static void move(_Atomic uint64_t *total, uint64_t *rows)
+{
+    if (*rows != 0) {
+        atomic_fetch_add_explicit(total, *rows, memory_order_relaxed);
+        *rows = 0;
+    }
+}
+
+void job_count(struct job_context *job, uint32_t worker)
+{
+    struct job_worker *own = &job->workers[worker];
+
+    if (job->totals == NULL) {
+        return;
+    }
+    move(&job->totals->rows_scanned, &own->rows_scanned);
+    move(&job->totals->rows_built, &own->rows_built);
+    move(&job->totals->rows_probed, &own->rows_probed);
+    move(&job->totals->rows_aggregated, &own->rows_aggregated);
+    move(&job->totals->rows_output, &own->rows_output);
+}
+
 enum exec_code job_fail(struct job_context *job, const struct exec_error *err)
 {
     pthread_mutex_lock(&job->error_lock);

@@ -18,10 +18,15 @@ struct sched_job;
 struct job_worker {
     _Alignas(128) struct nu_arena arena; /* job lifetime, on the worker's node, this worker only */
     struct nu_arena scratch;             /* stack use, this worker only */
-    /* Summed into the engine's counters when the job ends. */
+    /* Of the morsel under way; pipe.c moves them into the totals at its end. */
     uint64_t rows_scanned, rows_built, rows_probed, rows_aggregated, rows_output;
     /* For explain --analyze; pipe.c's. Rows are those the source handed over. */
     uint64_t morsels_local, morsels_remote, rows_local, rows_remote, busy_ns;
+};
+
+/* Figures of all jobs together, the engine's. relaxed: only sums matter. */
+struct job_totals {
+    _Atomic uint64_t rows_scanned, rows_built, rows_probed, rows_aggregated, rows_output;
 };
 
 struct job_context {
@@ -35,6 +40,7 @@ struct job_context {
     const uint16_t *worker_node;
     struct job_worker *workers;
     uint32_t hash_bits_kept;     /* 64; tests cut the hash down to force collisions */
+    struct job_totals *totals;   /* NULL: tests without an engine */
     struct sched_job *sched_job; /* stopped by the first failure; NULL: tests without a scheduler */
     void *job;                   /* exec/job.c's */
     bool only_explains;          /* pipes end without running; set before they are launched */
@@ -52,6 +58,9 @@ void job_context_init(struct job_context *job, struct nu_page_pool *pages, struc
                       uint64_t limit_bytes, uint32_t worker_count, const uint16_t *worker_node,
                       uint32_t node_count, struct job_worker *workers);
 void job_context_fini(struct job_context *job); /* gives back every page */
+
+/* Moves the worker's figures into the totals. On that worker, or after the job's last morsel. */
+void job_count(struct job_context *job, uint32_t worker);
 
 /* The first failure wins and stops every pipeline; later ones are dropped. Returns err->code. Any
  * thread, but from workers only inside run() or finish(). */

@@ -216,6 +216,7 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
     if (pipe->sink != NULL && pipe->sink->kind->morsel_end != NULL) {
         pipe->sink->kind->morsel_end(pipe->sink, &run);
     }
+    job_count(pipe->job, worker);
     nu_arena_rewind(&own->scratch, mark);
     if (outcome == SCHED_BLOCKED && !run.waits_for_source) {
         nu_arena_destroy(&own->scratch); /* a job that waits holds no scratch pages */

@@ -3,6 +3,8 @@
 #include "op/job_context.h"
 #include "table/table.h"
 
+#include <inttypes.h>
+
 struct table_worker {
     _Alignas(64) struct chunk_builder *builder; /* NULL: this worker has had no rows yet */
 };
@@ -10,18 +12,35 @@ struct table_worker {
 struct table_sink {
     struct op_sink op; /* first */
     struct job_context *job;
-    const char *table;
-    bool replace, ordered;
+    struct table_options options;
+    _Atomic uint64_t rows; /* against rows_max */
     const struct exec_schema *schema;
     const uint32_t *positions;
     struct table_worker *workers;
 };
 
+static bool rows_allowed(struct table_sink *sink, uint32_t rows)
+{
+    struct exec_error err;
+
+    /* relaxed: only the sum matters. */
+    if (sink->options.rows_max == 0 ||
+        atomic_fetch_add_explicit(&sink->rows, rows, memory_order_relaxed) + rows <=
+            sink->options.rows_max) {
+        return true;
+    }
+    EXEC_FAIL(&err, EXEC_LIMIT, "the result has more than %" PRIu64 " rows (result_rows_max)",
+              sink->options.rows_max);
+    err.rel = sink->op.rel;
+    job_fail(sink->job, &err);
+    return false;
+}
+
 static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uint32_t index,
                                    const struct batch *batch)
 {
     struct table_sink *sink = (struct table_sink *)op;
-    struct table_worker *own = &sink->workers[sink->ordered ? 0 : run->worker];
+    struct table_worker *own = &sink->workers[sink->options.ordered ? 0 : run->worker];
     const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
     struct vec *columns =
         nu_arena_alloc(run->scratch, (sink->schema->field_count + 1) * sizeof *columns, 64);
@@ -29,6 +48,9 @@ static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uin
     struct exec_error err;
 
     (void)index;
+    if (!rows_allowed(sink, batch->sel_count)) {
+        return PUSH_FAILED;
+    }
     if (columns == NULL) {
         job_fail_memory(run->job, run->scratch, "a batch of the table");
         return PUSH_FAILED;
@@ -114,8 +136,8 @@ static enum exec_code table_finish(struct op_sink *op, struct job_context *job, 
 
     enum exec_code code = chunks_collect(sink, &job->workers[worker].arena, &chunks, &count, err);
     if (code == EXEC_OK) {
-        code = catalogue_put(job->catalogue, sink->table, sink->schema, chunks, count,
-                             sink->replace, NULL, err);
+        code = catalogue_put(job->catalogue, sink->options.table, sink->schema, chunks, count,
+                             sink->options.replace, NULL, err);
     }
     builders_destroy(sink);
     return code;
@@ -134,9 +156,9 @@ static const struct sink_kind table_kind = {
     .abort = table_abort,
 };
 
-struct op_sink *table_sink_create(struct job_context *job, uint32_t rel, const char *table,
-                                  bool replace, const struct exec_schema *schema,
-                                  const uint32_t *positions, bool ordered)
+struct op_sink *table_sink_create(struct job_context *job, uint32_t rel,
+                                  const struct exec_schema *schema, const uint32_t *positions,
+                                  const struct table_options *options)
 {
     struct table_sink *sink =
         nu_arena_calloc(&job->plan, sizeof *sink, _Alignof(struct table_sink));
@@ -147,9 +169,7 @@ struct op_sink *table_sink_create(struct job_context *job, uint32_t rel, const c
     sink->op.kind = &table_kind;
     sink->op.rel = rel;
     sink->job = job;
-    sink->table = table;
-    sink->replace = replace;
-    sink->ordered = ordered;
+    sink->options = *options;
     sink->schema = schema;
     sink->positions = positions;
     sink->workers = nu_arena_calloc(&job->plan, job->worker_count * sizeof *sink->workers, 64);

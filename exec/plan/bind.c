@@ -175,6 +175,22 @@ static enum exec_code join_schema(struct plan *plan, struct plan_rel *rel, struc
     return EXEC_OK;
 }
 
+static enum exec_code join_both(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
+{
+    const struct exec_schema *left = &rel->inputs[0]->schema, *right = &rel->inputs[1]->schema;
+    const uint32_t count = left->field_count + right->field_count;
+    struct exec_field *fields = plan_calloc(plan, count, sizeof *fields, err);
+
+    if (fields == NULL) {
+        return err->code;
+    }
+    for (uint32_t f = 0; f < count; f++) {
+        fields[f] = f < left->field_count ? left->fields[f] : right->fields[f - left->field_count];
+    }
+    rel->both = (struct exec_schema){.fields = fields, .field_count = count};
+    return EXEC_OK;
+}
+
 static enum exec_code bind_join(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
 {
     const uint32_t key_count = rel->spec->u.join.key_count;
@@ -197,7 +213,8 @@ static enum exec_code bind_join(struct plan *plan, struct plan_rel *rel, struct 
         const uint32_t residual = rel->spec->u.join.residual;
         if (expr_bind(&plan->job->plan, plan->spec, residual, &both, &rel->residual, err) !=
                 EXEC_OK ||
-            need_bool(rel->residual, residual, "join.residual", err) != EXEC_OK) {
+            need_bool(rel->residual, residual, "join.residual", err) != EXEC_OK ||
+            join_both(plan, rel, err) != EXEC_OK) {
             return err->code;
         }
     }

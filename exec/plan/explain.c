@@ -213,7 +213,7 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
                 detail_measures(text, rel);
             } else if (spec->kind == EXEC_REL_JOIN && rel->residual != NULL) {
                 *name_out = "residual";
-                text_add(text, "expression %" PRIu32, spec->u.join.residual);
+                detail_exprs(text, &rel->residual, 1, &rel->both, "");
             }
             return true;
         case 2:
@@ -221,6 +221,9 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
                 *name_out = "filter";
                 detail_exprs(text, rel->predicates, rel->predicate_count - rel->pushed_count,
                              &rel->schema, " and ");
+            } else if (spec->kind == EXEC_REL_FILTER) {
+                *name_out = "filter";
+                text_add(text, "moved down");
             }
             return true;
         case 3:

@@ -38,7 +38,8 @@ struct plan_rel {
     struct expr *
         *exprs; /* project: columns; aggregate, distinct: keys; sort: keys; join: left keys */
     struct expr **right_keys;
-    struct expr *residual; /* over left columns, then right columns */
+    struct expr *residual;   /* over left columns, then right columns: */
+    struct exec_schema both; /* that schema, when there is a residual */
     struct group_measure *measures;
     struct expr ***union_exprs; /* of each input: its columns cast to the common types */
 

@@ -534,6 +534,8 @@ Test(engine, explain_and_analyze)
                        result.explain_text);
     cr_expect_not_null(strstr(result.explain_text, "filter pushed here: (v < 5)"), "%s",
                        result.explain_text);
+    cr_expect_not_null(strstr(result.explain_text, "filter: moved down"), "%s",
+                       result.explain_text);
     cr_expect_not_null(strstr(result.explain_text, "columns: i, v\n"), "%s", result.explain_text);
     cr_expect_not_null(strstr(result.explain_json, "\"build_side\":\"left\""), "%s",
                        result.explain_json);
@@ -588,4 +590,55 @@ Test(engine, into_a_table_and_back)
     spec_fini(b);
     free(b);
     exec_engine_destroy(engine);
+}
+
+/* A job that fails or is too long leaves no table and no memory. */
+Test(engine, a_failed_job_leaves_no_table)
+{
+    struct exec_engine *engine = test_engine(2, NULL);
+    struct spec_builder *b = malloc(sizeof *b);
+    struct exec_engine_counters counters;
+    struct exec_table_list list;
+    struct exec_error err;
+    struct job_result result;
+
+    cr_assert_not_null(b);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        spec_init(b);
+        make_raise(b);
+        if (attempt == 1) {
+            b->rel_count = 1; /* the scan alone: does not raise, but is too long */
+            b->job.options.result_rows_max = 900000;
+        }
+        b->job.into_table = "failed";
+        job_run(engine, spec_job(b), &result);
+        cr_expect_eq(result.error.code, attempt == 0 ? EXEC_BAD_ARGUMENT : EXEC_LIMIT, "%s",
+                     result.error.detail);
+        job_result_fini(&result);
+        spec_fini(b);
+    }
+    cr_assert_eq(exec_table_list(engine, NULL, &list, &err), EXEC_OK);
+    cr_expect_eq(list.table_count, 0);
+    exec_table_list_free(&list);
+    exec_engine_counters(engine, &counters);
+    cr_expect_eq(counters.memory_tables_bytes, 0);
+    cr_expect_gt(counters.rows_scanned, 700000);
+    free(b);
+    exec_engine_destroy(engine);
+}
+
+static void make_top_none(struct spec_builder *b)
+{
+    spec_limit(b, ordered(b, -1), 0, 0);
+}
+
+static void make_limit_none(struct spec_builder *b)
+{
+    spec_limit(b, spec_generator(b, "sequence", INT64_C(1000000000000), 0), 5, 0);
+}
+
+Test(engine, limits_of_no_rows)
+{
+    expect_order(make_top_none, NULL, 0);
+    expect_order(make_limit_none, NULL, 0);
 }
