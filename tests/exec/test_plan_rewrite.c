@@ -1,0 +1,195 @@
+/* Goal:   predicates move only where that cannot change a result or an error, limits go into sorts,
+ * the build side follows kind, wish and sizes, unused columns are not read. Method: plans explained
+ * by a real engine; each case says what the text must and must not contain.
+ */
+#include "job_runner.h"
+#include "spec_builder.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void make_fn(struct spec_builder *b);
+
+static void expect_plan(make_fn *make, const char *const *has, const char *has_not)
+{
+    struct exec_engine *engine = test_engine(1, NULL);
+    struct spec_builder *b = malloc(sizeof *b);
+    struct job_result result;
+
+    cr_assert_not_null(b);
+    spec_init(b);
+    make(b);
+    b->job.options.explain = true;
+    job_run(engine, spec_job(b), &result);
+    cr_assert_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
+    for (; *has != NULL; has++) {
+        cr_expect_not_null(strstr(result.explain_text, *has), "no '%s' in\n%s", *has,
+                           result.explain_text);
+    }
+    cr_expect(has_not == NULL || strstr(result.explain_text, has_not) == NULL, "'%s' in\n%s",
+              has_not == NULL ? "" : has_not, result.explain_text);
+    job_result_fini(&result);
+    spec_fini(b);
+    free(b);
+    exec_engine_destroy(engine);
+}
+
+/* sequence(1000) joined with sequence(500) on v = v: columns i v f s, i v f s */
+static uint32_t join_of(struct spec_builder *b, enum exec_join_kind kind)
+{
+    const uint32_t left = spec_generator(b, "sequence", 1000, 0);
+    const uint32_t right = spec_generator(b, "sequence", 500, 0);
+    const uint32_t join = spec_join(b, kind, left, right);
+    const uint32_t key = spec_column(b, "v");
+    spec_on(b, key, key);
+    return join;
+}
+
+static uint32_t column_below(struct spec_builder *b, uint32_t column, int64_t limit)
+{
+    const uint32_t at = spec_column_at(b, column);
+    return spec_call2(b, "lt", at, spec_i64(b, limit));
+}
+
+static void make_both_sides(struct spec_builder *b)
+{
+    const uint32_t join = join_of(b, EXEC_JOIN_INNER);
+    const uint32_t left = column_below(b, 1, 7);
+    spec_filter(b, join, spec_call2(b, "and", left, column_below(b, 5, 8)));
+}
+
+Test(plan_rewrite, both_sides_of_an_inner_join)
+{
+    const char *const has[] = {"filter pushed here: (i < 7)", "filter pushed here: (i < 8)",
+                               "filter: moved down", "build side right", NULL};
+    expect_plan(make_both_sides, has, NULL);
+}
+
+static void make_left_join(struct spec_builder *b)
+{
+    const uint32_t join = join_of(b, EXEC_JOIN_LEFT);
+    const uint32_t left = column_below(b, 1, 7);
+    spec_filter(b, join, spec_call2(b, "and", left, column_below(b, 5, 8)));
+}
+
+Test(plan_rewrite, only_the_kept_side_of_a_left_join)
+{
+    const char *const has[] = {"filter pushed here: (i < 7)", "filter: (i < 8)", NULL};
+    expect_plan(make_left_join, has, "filter pushed here: (i < 8)");
+}
+
+static void make_full_join(struct spec_builder *b)
+{
+    const uint32_t join = join_of(b, EXEC_JOIN_FULL);
+    spec_filter(b, join, column_below(b, 1, 7));
+}
+
+Test(plan_rewrite, no_side_of_a_full_join)
+{
+    const char *const has[] = {"filter: (i < 7)", NULL};
+    expect_plan(make_full_join, has, "pushed here");
+}
+
+static uint32_t raising(struct spec_builder *b, uint32_t column)
+{
+    const uint32_t ten = spec_i64(b, 10);
+    const uint32_t quotient = spec_call2(b, "divide", ten, spec_column_at(b, column));
+    return spec_call2(b, "gt", quotient, spec_i64(b, 1));
+}
+
+static void make_raising_first(struct spec_builder *b)
+{
+    const uint32_t join = join_of(b, EXEC_JOIN_INNER);
+    const uint32_t first = raising(b, 1);
+    spec_filter(b, join, spec_call2(b, "and", first, column_below(b, 1, 7)));
+}
+
+static void make_raising_last(struct spec_builder *b)
+{
+    const uint32_t join = join_of(b, EXEC_JOIN_INNER);
+    const uint32_t first = column_below(b, 1, 7);
+    spec_filter(b, join, spec_call2(b, "and", first, raising(b, 1)));
+}
+
+Test(plan_rewrite, what_can_raise_stays_and_holds_back_what_follows)
+{
+    const char *const first[] = {"(i < 7)", NULL};
+    const char *const last[] = {"filter pushed here: (i < 7)", "  filter: ", NULL};
+    expect_plan(make_raising_first, first, "pushed here");
+    expect_plan(make_raising_last, last, "moved down");
+}
+
+static void make_through_project(struct spec_builder *b)
+{
+    const uint32_t scan = spec_generator(b, "sequence", 1000, 0);
+    const uint32_t project = spec_project(b, scan);
+    spec_item(b, "renamed", spec_column(b, "v"));
+    spec_item(b, "half", spec_column(b, "f"));
+    spec_filter(b, project, column_below(b, 1, 7));
+}
+
+Test(plan_rewrite, through_a_projection_of_columns)
+{
+    const char *const has[] = {"filter pushed here: (v < 7)", "columns: v, f\n", NULL};
+    expect_plan(make_through_project, has, NULL);
+}
+
+static void make_sorted(struct spec_builder *b)
+{
+    const uint32_t scan = spec_generator(b, "sequence", 1000, 0);
+    const uint32_t sorted = spec_sort(b, scan, -1);
+    spec_order(b, spec_column(b, "v"), EXEC_ASC_NULLS_LAST);
+    spec_project(b, sorted);
+    spec_item(b, "i", spec_column(b, "i"));
+    spec_limit(b, b->rel_count, 2, 5);
+}
+
+Test(plan_rewrite, a_limit_into_the_sort)
+{
+    const char *const has[] = {"top-n 5 after 2", "done by the sort", "columns: i, v\n", NULL};
+    expect_plan(make_sorted, has, "limit (");
+}
+
+static void make_smaller_left(struct spec_builder *b)
+{
+    const uint32_t left = spec_generator(b, "sequence", 10, 0);
+    const uint32_t right = spec_generator(b, "sequence", 500, 0);
+    spec_join(b, EXEC_JOIN_INNER, left, right);
+    const uint32_t key = spec_column(b, "v");
+    spec_on(b, key, key);
+}
+
+static void make_wish(struct spec_builder *b)
+{
+    make_smaller_left(b);
+    b->rels[b->rel_count - 1].u.join.build_side = EXEC_BUILD_RIGHT;
+}
+
+static void make_right_join(struct spec_builder *b)
+{
+    join_of(b, EXEC_JOIN_RIGHT);
+}
+
+Test(plan_rewrite, build_sides)
+{
+    const char *const left[] = {"inner join, build side left", NULL};
+    const char *const right[] = {"inner join, build side right", NULL};
+    const char *const swapped[] = {"right join, build side left", NULL};
+    expect_plan(make_smaller_left, left, NULL);
+    expect_plan(make_wish, right, NULL);
+    expect_plan(make_right_join, swapped, "unmatched");
+}
+
+static void make_residual(struct spec_builder *b)
+{
+    join_of(b, EXEC_JOIN_INNER);
+    const uint32_t left = spec_side_column(b, 1, "i");
+    spec_residual(b, spec_call2(b, "lt", left, spec_side_column(b, 2, "f")));
+}
+
+Test(plan_rewrite, a_residual_is_shown)
+{
+    const char *const has[] = {"residual: (", NULL};
+    expect_plan(make_residual, has, NULL);
+}
