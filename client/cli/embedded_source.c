@@ -277,23 +277,48 @@ static void log_line(void *owner, enum exec_log_level level, const char *line)
     }
 }
 
+/* One setting; false: the value is not one of its. Keys of a job are none of ours. */
+static bool engine_setting(struct exec_engine_config *config, const char *key, size_t size,
+                           const char *value)
+{
+    const struct {
+        const char *name;
+        uint64_t *bytes;
+    } sizes[] = {
+        {"memory_limit", &config->memory_limit_bytes},
+        {"job_memory", &config->job_memory_bytes},
+        {"pool_reserve", &config->pool_reserve_bytes},
+    };
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (strlen(sizes[i].name) == size && memcmp(sizes[i].name, key, size) == 0) {
+            return cli_size_parse(value, sizes[i].bytes);
+        }
+    }
+    if (size == 7 && memcmp(key, "workers", size) == 0) {
+        const bool taken = cli_count_parse(value, 4096, &count);
+        config->workers = (uint32_t)count;
+        return taken;
+    }
+    if (size == 8 && memcmp(key, "io_uring", size) == 0) {
+        config->no_io_uring = strcmp(value, "off") == 0 || strcmp(value, "false") == 0;
+        return config->no_io_uring || strcmp(value, "on") == 0 || strcmp(value, "true") == 0;
+    }
+    if (size == 13 && memcmp(key, "topology_file", size) == 0) {
+        config->topology_file = value;
+    }
+    return true;
+}
+
 static enum exec_code engine_settings(const struct cli_options *options,
                                       struct exec_engine_config *config, struct exec_error *err)
 {
     for (uint32_t i = 0; i < options->settings.count; i++) {
         const char *text = options->settings.texts[i], *value = strchr(text, '=') + 1;
-        if (strncmp(text, "io_uring=", 9) == 0) {
-            config->no_io_uring = strcmp(value, "off") == 0 || strcmp(value, "false") == 0;
-            if (!config->no_io_uring && strcmp(value, "on") != 0 && strcmp(value, "true") != 0) {
-                return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set io_uring=%.40s: expected on or off",
-                                 value);
-            }
-        } else if (strncmp(text, "pool_reserve=", 13) == 0 &&
-                   !cli_size_parse(value, &config->pool_reserve_bytes)) {
-            return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set pool_reserve=%.40s: expected a size",
-                             value);
-        } else if (strncmp(text, "topology_file=", 14) == 0) {
-            config->topology_file = value;
+        if (!engine_setting(config, text, (size_t)(value - 1 - text), value)) {
+            return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set %.100s: the value does not fit the key",
+                             text);
         }
     }
     return EXEC_OK;

@@ -32,6 +32,20 @@ static bool policy_parse(const char *text, enum exec_policy *policy_out)
     return false;
 }
 
+/* Settings of the engine rather than of a job: only for the one in this process. */
+static bool is_engine_key(const char *text, size_t size)
+{
+    static const char *const keys[] = {"io_uring",   "workers",      "memory_limit",
+                                       "job_memory", "pool_reserve", "topology_file"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (strlen(keys[i]) == size && memcmp(keys[i], text, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum exec_code source_apply_options(const struct cli_options *options, struct exec_job_options *job,
                                     struct exec_error *err)
 {
@@ -60,15 +74,12 @@ enum exec_code source_apply_options(const struct cli_options *options, struct ex
                                  value);
             }
             job->morsel_rows = (uint32_t)count;
-        } else if (options->server != NULL ||
-                   !((key == 8 && memcmp(text, "io_uring", 8) == 0) ||
-                     (key == 12 && memcmp(text, "pool_reserve", 12) == 0) ||
-                     (key == 13 && memcmp(text, "topology_file", 13) == 0))) {
+        } else if (options->server != NULL || !is_engine_key(text, (size_t)key)) {
             return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set: unknown key '%.*s'%s", key, text,
                              options->server != NULL
                                  ? " (a server's jobs take policy and morsel_rows)"
-                                 : " (expected policy, morsel_rows, io_uring, pool_reserve or "
-                                   "topology_file)");
+                                 : " (expected policy, morsel_rows, io_uring, workers, "
+                                   "memory_limit, job_memory, pool_reserve or topology_file)");
         }
     }
     return EXEC_OK;

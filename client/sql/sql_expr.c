@@ -162,6 +162,26 @@ static uint32_t lower_operator(struct sql_lowering *lowering, json_t *body, cons
                       "operator %.20s is not implemented yet", name);
 }
 
+/* A bare NULL has no type; most places need one. */
+static bool is_null_constant(json_t *node)
+{
+    return json_is_true(json_object_get(json_object_get(node, "A_Const"), "isnull"));
+}
+
+/* Gives the NULLs of an in-list the type of its first other value; false: there is none. */
+static bool type_nulls(struct exec_literal *values, size_t count)
+{
+    const struct exec_literal *typed = NULL;
+
+    for (size_t i = 0; i < count && typed == NULL; i++) {
+        typed = values[i].is_null ? NULL : &values[i];
+    }
+    for (size_t i = 0; i < count && typed != NULL; i++) {
+        values[i].type = values[i].is_null ? typed->type : values[i].type;
+    }
+    return typed != NULL;
+}
+
 /* Constants become an in-list; anything else a chain of comparisons, which means the same. */
 static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char *name,
                          long location)
@@ -181,7 +201,7 @@ static uint32_t lower_in(struct sql_lowering *lowering, json_t *body, const char
         json_t *constant = json_object_get(json_array_get(items, i), "A_Const");
         constants += constant != NULL && sql_lower_literal(lowering, constant, &values[i]);
     }
-    if (constants == count) {
+    if (constants == count && type_nulls(values, count)) {
         const struct exec_expr expr = {
             .kind = EXEC_EXPR_IN_LIST,
             .u.in_list = {.arg = arg,
@@ -338,12 +358,44 @@ static uint32_t lower_cast(struct sql_lowering *lowering, json_t *body, long loc
     struct exec_expr expr = {.kind = EXEC_EXPR_CAST};
     const struct plan_origin origin = sql_origin(lowering, location);
 
+    if (!sql_lower_type(lowering, json_object_get(body, "typeName"), &expr.u.cast.to)) {
+        return 0;
+    }
+    if (is_null_constant(json_object_get(body, "arg"))) {
+        const struct exec_literal null = {.type = expr.u.cast.to, .is_null = true};
+        return builder_literal(lowering->plan, &null, &origin);
+    }
     expr.u.cast.arg = sql_lower_expr(lowering, json_object_get(body, "arg"));
-    if (expr.u.cast.arg == 0 ||
-        !sql_lower_type(lowering, json_object_get(body, "typeName"), &expr.u.cast.to)) {
+    if (expr.u.cast.arg == 0) {
         return 0;
     }
     return builder_expr(lowering->plan, &expr, &origin);
+}
+
+/* NULLs among the arguments change nothing and are left out. */
+static uint32_t lower_coalesce(struct sql_lowering *lowering, json_t *list, long location)
+{
+    uint32_t args[ARGS_MAX], count = 0;
+    const struct plan_origin origin = sql_origin(lowering, location);
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *node = json_array_get(list, i);
+        if (is_null_constant(node)) {
+            continue;
+        }
+        if (count == ARGS_MAX) {
+            return sql_refuse(lowering, sql_node_location(node), EXEC_LIMIT,
+                              "more than %d operands", ARGS_MAX);
+        }
+        args[count] = sql_lower_expr(lowering, node);
+        if (args[count++] == 0) {
+            return 0;
+        }
+    }
+    if (count == 0) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "coalesce() of nothing but NULL");
+    }
+    return builder_call(lowering->plan, "coalesce", args, count, &origin);
 }
 
 static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long location)
@@ -371,8 +423,9 @@ static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long loc
             return 0;
         }
     }
-    if (json_object_get(body, "defresult") != NULL) {
-        otherwise = sql_lower_expr(lowering, json_object_get(body, "defresult"));
+    json_t *fallback = json_object_get(body, "defresult");
+    if (fallback != NULL && !is_null_constant(fallback)) { /* ELSE NULL is what no ELSE means */
+        otherwise = sql_lower_expr(lowering, fallback);
         if (otherwise == 0) {
             return 0;
         }
@@ -473,6 +526,10 @@ static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)
     }
     if (strcmp(kind, "A_Const") == 0) {
         struct exec_literal literal;
+        if (is_null_constant(node)) {
+            return sql_refuse(lowering, location, EXEC_BAD_SPEC,
+                              "NULL has no type here: write cast(NULL as TYPE), or IS NULL");
+        }
         const struct plan_origin origin = sql_origin(lowering, location);
         return sql_lower_literal(lowering, body, &literal)
                    ? builder_literal(lowering->plan, &literal, &origin)
@@ -497,7 +554,7 @@ static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)
         return lower_case(lowering, body, location);
     }
     if (strcmp(kind, "CoalesceExpr") == 0) {
-        return lower_many(lowering, "coalesce", json_object_get(body, "args"), location);
+        return lower_coalesce(lowering, json_object_get(body, "args"), location);
     }
     if (strcmp(kind, "MinMaxExpr") == 0) {
         const char *op = json_string_value(json_object_get(body, "op"));

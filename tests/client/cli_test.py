@@ -84,6 +84,12 @@ class Cli(unittest.TestCase):
         self.assertEqual(len(out.splitlines()), 42)
         self.assertIn("1,000 rows (showing 40)", err)
 
+    def test_settings_do_not_change_the_answer(self):
+        for setting in ["policy=static", "policy=shared", "policy=steal", "morsel_rows=1", "io_uring=off", "workers=3",
+                        "memory_limit=512M"]:
+            out, _ = self.morsel("group", "orders.csv", "--agg", "n=count()", "--set", setting, "--threads", "4")
+            self.assertEqual(out, "n\n4\n", setting)
+
     def test_exit_codes(self):
         for code, arguments, word in [
             (1, ["group", "orders.csv", "--agg", "x = sum(1 / (id - 1))"], "division by zero"),
@@ -98,6 +104,8 @@ class Cli(unittest.TestCase):
             (2, ["group", "orders.csv", "--agg", "sum(city)"], "sum"),
             (2, ["group", "orders.csv", "--agg", "sum("], "syntax error"),
             (2, ["group", "orders.csv", "--agg", "count()", "--set", "colour=red"], "colour"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--set", "policy=red"], "numa"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--set", "io_uring=maybe"], "io_uring=maybe"),
             (2, ["group", "orders.csv", "--agg", "count()", "--out", "/nonexistent/x"], "/nonexistent/x"),
             (2, ["jobs"], "--server"),
             (3, ["ping", "--server", "127.0.0.1:1"], "127.0.0.1"),

@@ -83,6 +83,10 @@ Test(sql_expr, becomes_a_plan_expression)
         {"case when a then 1 else 2 end", "(case #2 1 else 2)"},
         {"case a when 1 then 'x' end", "(case (eq #2 1) 'x')"},
         {"coalesce(a, 0)", "(coalesce #2 0)"},
+        {"coalesce(null, a, null)", "(coalesce #2)"},
+        {"cast(null as int)", "null"},
+        {"case when a then 1 else null end", "(case #2 1)"},
+        {"a in (1, null)", "(in #2 1 null)"},
         {"least(a, b)", "(least #2 #3)"},
         {"lower(d)", "(lower #7)"},
         {"d || 'x'", "(concat #7 'x')"},
@@ -126,6 +130,7 @@ Test(sql_expr, refuses_with_the_byte)
         {"1; drop table t", EXEC_BAD_SPEC, 0, "one statement"},
         {"(select 1)", EXEC_NOT_IMPLEMENTED, 1, "SubLink"},
         {"a::nosuch", EXEC_BAD_SPEC, 4, "nosuch"},
+        {"a = null", EXEC_BAD_SPEC, 5, "cast(NULL as TYPE)"},
         {"a @@ b", EXEC_NOT_IMPLEMENTED, 3, "@@"},
         {"", EXEC_BAD_SPEC, 0, "missing"},
     };
