@@ -77,7 +77,7 @@ class Tables(unittest.TestCase):
             self.assertIn("half", caught.exception.details())
             with self.assertRaises(grpc.RpcError) as caught:
                 daemon.tables.UploadTable(upload_messages("wrong", stream_of(SAMPLE), rows=5))
-            self.assertEqual(caught.exception.code(), grpc.StatusCode.DATA_LOSS)
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
             daemon.tables.UploadTable(upload_messages("twice", stream_of(SAMPLE)))
             with self.assertRaises(grpc.RpcError) as caught:
                 daemon.tables.UploadTable(upload_messages("twice", stream_of(SAMPLE)))
