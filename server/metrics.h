@@ -13,14 +13,15 @@
  * may see one figure a moment before another. */
 
 /* Upper bounds in microseconds; the last bucket is +Inf. */
-#define METRICS_BUCKETS(BUCKET)                                                                   \
-    BUCKET(100)                                                                                   \
-    BUCKET(1000)                                                                                  \
-    BUCKET(5000)                                                                                  \
-    BUCKET(10000)                                                                                 \
-    BUCKET(25000)                                                                                 \
-    BUCKET(50000)                                                                                 \
-    BUCKET(100000) BUCKET(250000) BUCKET(500000) BUCKET(1000000) BUCKET(2500000) BUCKET(10000000) \
+#define METRICS_BUCKETS(BUCKET)                                                    \
+    BUCKET(100)                                                                    \
+    BUCKET(1000)                                                                   \
+    BUCKET(5000)                                                                   \
+    BUCKET(10000)                                                                  \
+    BUCKET(25000)                                                                  \
+    BUCKET(50000)                                                                  \
+    BUCKET(100000)                                                                 \
+    BUCKET(250000) BUCKET(500000) BUCKET(1000000) BUCKET(2500000) BUCKET(10000000) \
         BUCKET(60000000) BUCKET(300000000)
 
 #define METRICS_ONE(bound) +1

@@ -13,8 +13,8 @@ static inline uint64_t hash_mix(uint64_t word)
     return word ^ (word >> 31);
 }
 
-/* The hash of columns so far, followed by one more. The rotation makes it depend on the order; (x, x)
- * does not cancel out, because the first x has gone through the mixer by then. */
+/* The hash of columns so far, followed by one more. The rotation makes it depend on the order; (x,
+ * x) does not cancel out, because the first x has gone through the mixer by then. */
 static inline uint64_t hash_combine(uint64_t hash, uint64_t word)
 {
     return hash_mix(((hash << 23) | (hash >> 41)) ^ word);

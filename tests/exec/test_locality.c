@@ -114,8 +114,7 @@ Test(locality, a_skewed_table_is_stolen_and_counted)
         job_run(engine, spec_job(b), &result);
         const struct sums after = engine_sums(engine);
         cr_assert_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
-        cr_expect_eq(result.row_count, ROWS / 77, "%lu rows",
-                     (unsigned long)result.row_count);
+        cr_expect_eq(result.row_count, ROWS / 77, "%lu rows", (unsigned long)result.row_count);
         cr_expect_eq(after.rows_local - before.rows_local + after.rows_remote - before.rows_remote,
                      ROWS);
         cr_expect_eq(after.morsels - before.morsels, result.status.morsels);

@@ -3,15 +3,15 @@
 
 #include "exec/types.h"
 
-/* One column of one batch in Arrow's memory layout, little-endian: what crosses the engine's door in
- * both directions, so that the wire writes it without a copy. Shapes for row_count rows:
+/* One column of one batch in Arrow's memory layout, little-endian: what crosses the engine's door
+ * in both directions, so that the wire writes it without a copy. Shapes for row_count rows:
  *
  *   bool               values: bitmap, bit r of byte r/8
  *   fixed width        values: row_count * width (decimal128: 16 bytes, two's complement)
  *   utf8, binary       offsets: row_count + 1 of int32 (offset_bytes 4) or int64 (8), monotone,
  *                      the first >= 0; values: the bytes they point into
- *   dictionary         (input only) `dictionary` is the value column, `values` are row_count indices
- *                      of index_bytes each (signed), offsets NULL
+ *   dictionary         (input only) `dictionary` is the value column, `values` are row_count
+ * indices of index_bytes each (signed), offsets NULL
  *
  * Inputs may be unaligned and untrusted: exec_upload_append checks offsets, indices and UTF-8.
  * Outputs are 64-byte aligned and always plain. */

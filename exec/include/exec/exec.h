@@ -20,17 +20,17 @@ typedef void exec_log_fn(void *owner, enum exec_log_level level, const char *lin
 
 /* Zero means the default everywhere. */
 struct exec_engine_config {
-    uint32_t workers;             /* one per usable CPU; may exceed the CPUs */
-    uint64_t memory_limit_bytes;  /* 80 % of what the machine and the cgroups allow */
-    uint64_t job_memory_bytes;    /* a job's limit when it names none: memory_limit_bytes / 2 */
-    uint64_t pool_reserve_bytes;  /* pages kept warm between jobs: 1/8 of the limit */
-    uint32_t jobs_max;            /* accepted and not ended: 4096 */
-    const char *data_root;        /* scans resolve below it (openat2 RESOLVE_BENEATH); NULL: any path */
-    const char *topology_file;    /* a fake topology, for tests */
-    enum exec_policy policy;      /* NUMA */
-    uint32_t morsel_rows;         /* adaptive */
-    bool no_io_uring;             /* force the pread fallback */
-    exec_log_fn *log;             /* called from create and from workers */
+    uint32_t workers;            /* one per usable CPU; may exceed the CPUs */
+    uint64_t memory_limit_bytes; /* 80 % of what the machine and the cgroups allow */
+    uint64_t job_memory_bytes;   /* a job's limit when it names none: memory_limit_bytes / 2 */
+    uint64_t pool_reserve_bytes; /* pages kept warm between jobs: 1/8 of the limit */
+    uint32_t jobs_max;           /* accepted and not ended: 4096 */
+    const char *data_root; /* scans resolve below it (openat2 RESOLVE_BENEATH); NULL: any path */
+    const char *topology_file; /* a fake topology, for tests */
+    enum exec_policy policy;   /* NUMA */
+    uint32_t morsel_rows;      /* adaptive */
+    bool no_io_uring;          /* force the pread fallback */
+    exec_log_fn *log;          /* called from create and from workers */
     void *log_owner;
 };
 
@@ -55,8 +55,8 @@ struct exec_chunk {
 };
 
 /* Gives the chunk's memory back to its job as credit, which may set a waiting pipeline going. Must
- * be called for every chunk, also after `done` and after a cancel; the job's last reference must not
- * be dropped before. */
+ * be called for every chunk, also after `done` and after a cancel; the job's last reference must
+ * not be dropped before. */
 void exec_chunk_release(struct exec_chunk *chunk);
 
 /* How a job speaks to its owner. All run on worker threads, one at a time for a given job, in this
@@ -86,8 +86,8 @@ enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spe
                            struct exec_job **job_out, struct exec_error *err);
 
 /* Ask a job to stop at its next morsel boundary with `code` (EXEC_CANCELLED or EXEC_DEADLINE) and
- * `reason` (copied, may be NULL). Idempotent, the first failure wins; `done` still follows, also when
- * the job waits for credit: waiting ranges are dropped. */
+ * `reason` (copied, may be NULL). Idempotent, the first failure wins; `done` still follows, also
+ * when the job waits for credit: waiting ranges are dropped. */
 void exec_job_cancel(struct exec_job *job, enum exec_code code, const char *reason);
 
 void exec_job_retain(struct exec_job *job);
@@ -98,10 +98,10 @@ enum exec_job_state { EXEC_JOB_RUNNING, EXEC_JOB_SUCCEEDED, EXEC_JOB_FAILED };
 /* A snapshot; each figure is exact for itself, not all for one instant. */
 struct exec_job_status {
     enum exec_job_state state;
-    uint64_t rows_done, rows_total;   /* of scans, by pipelines so far; total 0: unknown */
+    uint64_t rows_done, rows_total; /* of scans, by pipelines so far; total 0: unknown */
     uint64_t result_rows, result_bytes, result_chunks;
     uint64_t memory_bytes, memory_peak_bytes;
-    uint64_t elapsed_ns, busy_ns;     /* wall since submit (frozen at the end); worker time */
+    uint64_t elapsed_ns, busy_ns; /* wall since submit (frozen at the end); worker time */
     uint64_t morsels, morsels_remote, steals;
     uint32_t pipelines_done, pipelines_total;
     bool waiting_for_credit;
@@ -117,8 +117,8 @@ struct exec_job_worker {
 void exec_job_worker(const struct exec_job *job, uint32_t worker,
                      struct exec_job_worker *worker_out);
 
-/* After `done` only. The error of a failed job (code EXEC_OK when it succeeded), valid as long as the
- * reference. */
+/* After `done` only. The error of a failed job (code EXEC_OK when it succeeded), valid as long as
+ * the reference. */
 const struct exec_error *exec_job_error(const struct exec_job *job);
 
 /* After `done` only, for explain and analyze jobs: the plan as text and as JSON, NUL-terminated,
@@ -145,7 +145,8 @@ struct exec_table_list {
     void *memory; /* one malloc block behind it all */
 };
 
-/* Returns EXEC_OK or EXEC_MEMORY_BUDGET. Free with exec_table_list_free. `name` NULL: every table. */
+/* Returns EXEC_OK or EXEC_MEMORY_BUDGET. Free with exec_table_list_free. `name` NULL: every table.
+ */
 enum exec_code exec_table_list(struct exec_engine *engine, const char *name,
                                struct exec_table_list *list_out, struct exec_error *err);
 void exec_table_list_free(struct exec_table_list *list);
@@ -156,12 +157,12 @@ enum exec_code exec_table_drop(struct exec_engine *engine, const char *name,
 
 /* ---- uploads -------------------------------------------------------------------------------- */
 
-/* begin, any number of appends, then commit or abort. Nothing is visible before commit; commit swaps
- * the new version in atomically. Appends copy into table chunks on workers and finish in any order;
- * rows keep the order of the append calls. */
+/* begin, any number of appends, then commit or abort. Nothing is visible before commit; commit
+ * swaps the new version in atomically. Appends copy into table chunks on workers and finish in any
+ * order; rows keep the order of the append calls. */
 struct exec_upload_events {
-    /* The buffers of one append are no longer needed (`token` as given to it). On the calling thread
-     * when the upload has ended already. */
+    /* The buffers of one append are no longer needed (`token` as given to it). On the calling
+     * thread when the upload has ended already. */
     void (*appended)(void *owner, void *token);
     /* Exactly once, after commit or abort or a failure of an append, when no append is left under
      * way. code EXEC_OK: the table is visible; info is valid during the call. Calls that cross with

@@ -24,9 +24,9 @@ struct exec_literal {
     bool is_null;
     union {
         bool boolean;
-        int64_t i64;   /* every signed integer, date32 (days), timestamp (units) */
-        uint64_t u64;  /* every unsigned integer */
-        double f64;    /* float32 too */
+        int64_t i64;  /* every signed integer, date32 (days), timestamp (units) */
+        uint64_t u64; /* every unsigned integer */
+        double f64;   /* float32 too */
         struct {
             uint64_t low;
             int64_t high;
@@ -195,22 +195,23 @@ struct exec_rel {
     union {
         struct {
             enum exec_scan_kind source;
-            const char *table;            /* EXEC_SCAN_TABLE */
+            const char *table; /* EXEC_SCAN_TABLE */
             uint64_t table_min_version;
-            const char *const *paths;     /* EXEC_SCAN_FILES, below the data root */
+            const char *const *paths; /* EXEC_SCAN_FILES, below the data root */
             uint32_t path_count;
             enum exec_file_format format;
             struct exec_csv_options csv;
-            struct exec_schema schema;    /* of the files; by name, others are inferred; may be empty */
-            const char *generator;        /* EXEC_SCAN_GENERATOR: "sequence", "skewed" */
+            struct exec_schema
+                schema;            /* of the files; by name, others are inferred; may be empty */
+            const char *generator; /* EXEC_SCAN_GENERATOR: "sequence", "skewed" */
             int64_t generator_rows;
             uint64_t generator_seed;
-            const void *inline_stream;    /* EXEC_SCAN_INLINE: see exec_submit's `inline_tables` */
+            const void *inline_stream; /* EXEC_SCAN_INLINE: see exec_submit's `inline_tables` */
             size_t inline_stream_bytes;
-            const char *const *columns;   /* by name; none: all */
+            const char *const *columns; /* by name; none: all */
             uint32_t column_count;
             struct exec_schema expected_schema; /* field_count 0: not checked */
-            uint32_t filter;              /* over the scan's output */
+            uint32_t filter;                    /* over the scan's output */
         } scan;
         struct {
             uint32_t input, predicate;
@@ -276,8 +277,8 @@ struct exec_job_options {
     uint32_t batch_bytes;        /* target size of one result chunk; 0: 256 KiB; at most 16 MiB */
     uint32_t morsel_rows;        /* 0: adaptive, about 1 ms */
     enum exec_policy policy;
-    bool explain;                /* bind and plan only; the text is the result */
-    bool analyze;                /* run, drop the rows, explain with figures */
+    bool explain; /* bind and plan only; the text is the result */
+    bool analyze; /* run, drop the rows, explain with figures */
 };
 
 struct exec_job_spec {

@@ -25,10 +25,10 @@ enum { EXEC_ZONE_BYTES = 32, EXEC_DECIMAL_DIGITS_MAX = 38 };
 
 /* A type is a value: copied freely, compared with exec_type_equal. Unused members are 0. */
 struct exec_type {
-    uint8_t kind;      /* enum exec_type_kind */
-    uint8_t unit;      /* enum exec_time_unit, timestamp only */
-    uint8_t precision; /* 1..38, decimal128 only */
-    int8_t scale;      /* 0..precision, decimal128 only */
+    uint8_t kind;               /* enum exec_type_kind */
+    uint8_t unit;               /* enum exec_time_unit, timestamp only */
+    uint8_t precision;          /* 1..38, decimal128 only */
+    int8_t scale;               /* 0..precision, decimal128 only */
     char zone[EXEC_ZONE_BYTES]; /* timestamp: IANA zone or offset; "" is without time zone */
 };
 
