@@ -22,7 +22,7 @@ bool arith_decimal_fits(vec_decimal value)
 #undef K_TEMPLATE
 
 /* Decimals: unscaled values; the binder has brought both sides to one scale (multiply: has given
- * the result the sum of the scales). Division is refused at bind. */
+ * the result the sum of the scales). decimal_divide.c does division: op_divide is not reached. */
 static inline bool op_add_decimal(vec_decimal x, vec_decimal y, vec_decimal *out)
 {
     const bool overflow = __builtin_add_overflow(x, y, out);
@@ -86,11 +86,6 @@ static const struct arith_loops loops[VEC_STORAGE_COUNT] = {
 #include "vec/vec_types.def"
 };
 
-bool arith_has(enum arith_op op, enum exec_type_kind kind)
-{
-    return exec_type_is_numeric(kind) && !(kind == EXEC_TYPE_DECIMAL128 && op == ARITH_DIVIDE);
-}
-
 static bool value_is_zero(const struct vec *vec, uint32_t row)
 {
     static const unsigned char zero[16];
@@ -98,8 +93,7 @@ static bool value_is_zero(const struct vec *vec, uint32_t row)
     return memcmp((const char *)vec->data + expr_arg_row(vec, row) * width, zero, width) == 0;
 }
 
-/* Of arguments that were bad somewhere, the first selected row without nulls that is bad itself. */
-static enum exec_code raise_at(const struct expr_call *call, uint32_t row, struct exec_error *err)
+enum exec_code arith_raise(const struct expr_call *call, uint32_t row, struct exec_error *err)
 {
     static const char *const signs[ARITH_OPS] = {"+", "-", "*", "/", "%"};
     const char *name = expr_function_name(call->expr->function);
@@ -137,7 +131,7 @@ enum exec_code arith_binary(struct expr_call *call, struct exec_error *err)
         const uint16_t row = (uint16_t)expr_call_row(call, p);
         if (expr_call_present(call, row) &&
             loop(x->data, x->constant, y->data, y->constant, &row, 1, call->out)) {
-            return raise_at(call, row, err);
+            return arith_raise(call, row, err);
         }
     }
     return EXEC_OK;
@@ -155,7 +149,7 @@ static enum exec_code arith_unary(struct expr_call *call, kernel_unary_fn *loop,
     for (uint32_t p = 0; p < call->count; p++) {
         const uint16_t row = (uint16_t)expr_call_row(call, p);
         if (expr_call_present(call, row) && loop(x, &row, 1, call->out)) {
-            return raise_at(call, row, err);
+            return arith_raise(call, row, err);
         }
     }
     return EXEC_OK;

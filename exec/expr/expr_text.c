@@ -49,6 +49,7 @@ static const char *infix_of(const char *function)
                                            {"and", "and"},
                                            {"or", "or"},
                                            {"like", "like"},
+                                           {"ilike", "ilike"},
                                            {"is_distinct_from", "is distinct from"},
                                            {"is_not_distinct_from", "is not distinct from"}};
 

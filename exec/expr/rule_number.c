@@ -23,7 +23,10 @@ static bool date_arithmetic(struct expr *node)
            (!subtract && y->kind == EXEC_TYPE_DATE32 && exec_type_is_integer(x->kind));
 }
 
-/* Result types of decimal arithmetic: one digit more for sums, the digits of both for products. */
+enum { DIVIDE_SCALE_MIN = 6 };
+
+/* Result types of decimal arithmetic: one digit more for sums, the digits of both for products, all
+ * digits there are for quotients. */
 static enum exec_code decimal_arithmetic(struct expr *node, const struct exec_type *common,
                                          struct exec_error *err)
 {
@@ -33,8 +36,9 @@ static enum exec_code decimal_arithmetic(struct expr *node, const struct exec_ty
     int scale = common->scale;
 
     if (node->variant == ARITH_DIVIDE) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                         "divide of decimal128: cast one side to float64");
+        node->kernel = decimal_divide;
+        digits = EXEC_DECIMAL_DIGITS_MAX;
+        scale = scale > DIVIDE_SCALE_MIN ? scale : DIVIDE_SCALE_MIN;
     }
     if (node->variant == ARITH_MULTIPLY) {
         digits = x->precision + y->precision;
@@ -81,8 +85,8 @@ enum exec_code rule_arithmetic(struct nu_arena *arena, struct expr **node_ref,
     if (common.kind != EXEC_TYPE_DECIMAL128) {
         return function_cast_args(arena, node, 0, &common, err);
     }
-    /* Of one integer and one decimal the integer becomes a decimal of scale 0 for multiplying. */
-    if (node->variant == ARITH_MULTIPLY) {
+    /* Where scales may differ, an integer beside a decimal becomes one of scale 0. */
+    if (node->variant == ARITH_MULTIPLY || node->variant == ARITH_DIVIDE) {
         for (uint32_t i = 0; i < 2; i++) {
             struct exec_type own = common;
             own.scale = 0;

@@ -166,9 +166,14 @@ enum exec_code string_part(struct expr_call *call, struct exec_error *err)
     return EXEC_OK;
 }
 
+static char ascii_lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
 /* One pattern character at `pattern` against the text; 0: no match, else the bytes of text used. */
 static size_t match_one(const char *text, size_t text_bytes, const char *pattern,
-                        size_t pattern_bytes, size_t *pattern_used)
+                        size_t pattern_bytes, bool any_case, size_t *pattern_used)
 {
     *pattern_used = 1;
     if (text_bytes == 0) {
@@ -181,11 +186,12 @@ static size_t match_one(const char *text, size_t text_bytes, const char *pattern
         pattern++;
         *pattern_used = 2;
     }
-    return *text == *pattern;
+    return any_case ? ascii_lower(*text) == ascii_lower(*pattern) : *text == *pattern;
 }
 
 /* Backtracks to the last % only: what an earlier % took can stay as short as it was. */
-bool string_like(const char *text, size_t text_bytes, const char *pattern, size_t pattern_bytes)
+bool string_like(const char *text, size_t text_bytes, const char *pattern, size_t pattern_bytes,
+                 bool any_case)
 {
     size_t at = 0;
     size_t in_pattern = 0;
@@ -202,7 +208,7 @@ bool string_like(const char *text, size_t text_bytes, const char *pattern, size_
         size_t used = 0;
         if (in_pattern < pattern_bytes) {
             used = match_one(text + at, text_bytes - at, pattern + in_pattern,
-                             pattern_bytes - in_pattern, &pattern_used);
+                             pattern_bytes - in_pattern, any_case, &pattern_used);
         }
         if (used != 0) {
             at += used;
@@ -228,7 +234,7 @@ static bool test_one(enum text_op op, const char *text, size_t bytes, const char
             return bytes >= other_bytes &&
                    memcmp(text + bytes - other_bytes, other, other_bytes) == 0;
         case TEXT_CONTAINS: return memmem(text, bytes, other, other_bytes) != NULL;
-        default: return string_like(text, bytes, other, other_bytes);
+        default: return string_like(text, bytes, other, other_bytes, op == TEXT_ILIKE);
     }
 }
 

@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t bytes = size - 1;
     const size_t cut = bytes == 0 ? 0 : data[0] % bytes;
     check_value(&types[data[0] % (sizeof types / sizeof types[0])], text, bytes);
-    const bool matches = string_like(text, cut, text + cut, bytes - cut);
+    const bool matches = string_like(text, cut, text + cut, bytes - cut, false);
     if (bytes <= 16 && is_ascii(text, bytes)) {
         assert(matches == like_slowly(text, cut, text + cut, bytes - cut));
     }
