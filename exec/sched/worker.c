@@ -50,8 +50,9 @@ static uint64_t morsel_units(struct sched_pipeline *pipeline)
     return pipeline->unit_hint > 0 ? pipeline->unit_hint : UNIT_HINT;
 }
 
-/* Moves half the way to what this morsel says, which may be off by at most a factor of two: one
- * that was preempted must not shrink the next ones to nothing. */
+/* One morsel may say at most twice or half as much: one that was preempted must not shrink the next
+ * ones to nothing. Down goes the whole way, up half of it, for an overlong morsel is the worse
+ * error. */
 static void morsel_adapt(struct sched_pipeline *pipeline, uint64_t target, uint64_t done,
                          uint64_t run_ns)
 {
@@ -61,7 +62,7 @@ static void morsel_adapt(struct sched_pipeline *pipeline, uint64_t target, uint6
     const double said = (double)done * (double)MORSEL_NS / (double)(run_ns > 0 ? run_ns : 1);
     const double was = (double)target;
     const double bound = said > 2 * was ? 2 * was : said < was / 2 ? was / 2 : said;
-    const double next = (was + bound) / 2;
+    const double next = bound < was ? bound : (was + bound) / 2;
     at_store_relaxed(&pipeline->units_per_ms, next >= UINT32_MAX ? UINT32_MAX
                                               : next < 1         ? 1
                                                                  : (uint32_t)next);

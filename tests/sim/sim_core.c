@@ -1,6 +1,7 @@
 #include "sim_core.h"
 
 #include "sim_rt.h"
+#include "sim_switch.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -8,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 enum { STACK_BYTES = 64 << 10, LINES_MAX = 1 << 16 };
 
 enum core_state { CORE_READY, CORE_ASLEEP, CORE_OVER };
 
 struct core {
-    ucontext_t context;
+    struct sim_context context;
     uint64_t clock_ns;
     enum core_state state;
     uint64_t order; /* breaks ties of clocks */
@@ -44,7 +44,7 @@ static struct {
     uint32_t core_count, worker_count;
     struct core cores[SIM_CORES_MAX];
     struct core *current;
-    ucontext_t outside;
+    struct sim_context outside;
     struct core *heap[SIM_CORES_MAX]; /* ready or timed cores but the current, by clock */
     uint32_t heap_count;
     struct line lines[LINES_MAX];
@@ -179,7 +179,7 @@ static void switch_away(void)
     struct core *from = sim.current;
     if (sim.heap_count == 0) {
         sim.current = NULL;
-        swapcontext(&from->context, &sim.outside);
+        sim_switch(&from->context, &sim.outside);
         return;
     }
     struct core *to = sim.heap[0];
@@ -189,7 +189,7 @@ static void switch_away(void)
     sim.now_ns = to->clock_ns;
     sim.current = to;
     if (to != from) {
-        swapcontext(&from->context, &to->context);
+        sim_switch(&from->context, &to->context);
     }
 }
 
@@ -226,10 +226,8 @@ static struct core *core_add(uint64_t start_ns)
     memset(core, 0, sizeof *core);
     core->clock_ns = start_ns;
     core->speed_per_cent = 100;
-    getcontext(&core->context);
-    core->context.uc_stack.ss_sp = sim.stacks + (size_t)index * STACK_BYTES;
-    core->context.uc_stack.ss_size = STACK_BYTES;
-    makecontext(&core->context, core_entry, 0);
+    sim_switch_prepare(&core->context, sim.stacks + (size_t)index * STACK_BYTES, STACK_BYTES,
+                       core_entry);
     heap_insert(core);
     return core;
 }
@@ -270,7 +268,7 @@ void sim_run(void)
     first->timed = false;
     sim.now_ns = first->clock_ns;
     sim.current = first;
-    swapcontext(&sim.outside, &first->context);
+    sim_switch(&sim.outside, &first->context);
 }
 
 void sim_work(uint64_t ns)

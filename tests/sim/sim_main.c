@@ -67,6 +67,7 @@ static int run_table(void)
                        (double)result.makespan_ns / (double)result.bound_ns, result.steals,
                        units > 0 ? 100.0 * (double)result.units_remote / (double)units : 0,
                        result.parks, result.failure);
+                fflush(stdout);
                 failed |= result.failure[0] != '\0';
             }
         }

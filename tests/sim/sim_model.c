@@ -17,7 +17,12 @@ enum {
     MODEL_PARKED_MAX = 4096,
 };
 static const uint64_t MODEL_TIME_MAX_NS = 60ULL * 1000000000; /* a run that takes longer is stuck */
-static const uint64_t MODEL_SLEEP_MAX_NS = 1000000; /* asleep beside work of its own node */
+/* Asleep beside work of its own node; more where whoever queued it may be preempted before it has
+ * woken anybody. */
+static const uint64_t MODEL_SLEEP_MAX_NS = 1000000;
+enum { MODEL_SLEEP_PREEMPTIONS = 3 };
+
+static const uint64_t MODEL_MORSEL_MAX_NS = 2000000;
 
 static const struct sim_costs usual_costs = {.line_own_ns = 2,
                                              .line_near_ns = 60,
@@ -63,6 +68,7 @@ static struct model {
     uint32_t remote_per_cent; /* cost of a remote unit */
     bool skewed;
     struct sim_result *result;
+    uint64_t sleep_max_ns;
     uint64_t asleep_beside_work_ns[SIM_CORES_MAX]; /* since when; 0: not */
 } model;
 
@@ -80,12 +86,29 @@ static void fail(const char *format, ...)
 
 /* ---- pipelines ------------------------------------------------------------------------------ */
 
+/* As the contract of run() says: back within about 2 ms, but never without a unit done. */
+static uint64_t model_cut_time(const struct model_pipeline *pipeline, uint64_t begin, uint64_t take)
+{
+    uint64_t low = 1, high = take;
+    while (low < high) {
+        const uint64_t middle = low + (high - low + 1) / 2;
+        const uint64_t cost_ns =
+            pipeline->cost_before_ns[begin + middle] - pipeline->cost_before_ns[begin];
+        if (cost_ns <= MODEL_MORSEL_MAX_NS) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low < take ? low : take;
+}
+
 static enum sched_outcome model_run(struct sched_pipeline *sched, uint32_t worker,
                                     struct sched_range *range, uint64_t unit_target)
 {
     struct model_pipeline *pipeline = (struct model_pipeline *)sched;
     const uint64_t begin = range->begin, left = range->end - begin;
-    uint64_t take = left < unit_target ? left : unit_target;
+    uint64_t take = model_cut_time(pipeline, begin, left < unit_target ? left : unit_target);
     enum sched_outcome outcome = SCHED_RAN;
 
     if (++pipeline->job->inside > pipeline->job->inside_max) {
@@ -293,6 +316,10 @@ static void model_begin(struct sim_result *result, uint64_t seed, const struct s
     memset(result, 0, sizeof *result);
     model.result = result;
     model.remote_per_cent = 130;
+    model.sleep_max_ns = MODEL_SLEEP_MAX_NS;
+    if (costs->preempt_per_million > 0) {
+        model.sleep_max_ns += MODEL_SLEEP_PREEMPTIONS * (uint64_t)costs->preempt_ns;
+    }
     sim_begin(seed, costs);
 }
 
@@ -356,7 +383,7 @@ static void client_check_sleepers(void)
         if (model.asleep_beside_work_ns[i] == 0) {
             model.asleep_beside_work_ns[i] = sim_now_ns();
         }
-        if (sim_now_ns() - model.asleep_beside_work_ns[i] > MODEL_SLEEP_MAX_NS) {
+        if (sim_now_ns() - model.asleep_beside_work_ns[i] > model.sleep_max_ns) {
             fail("worker %" PRIu32 " sleeps beside work since %" PRIu64 " ns: a lost wake-up", i,
                  model.asleep_beside_work_ns[i]);
         }

@@ -2,7 +2,8 @@
 # Not under ThreadSanitizer: coroutines on one thread are not its world.
 if(NOT MORSEL_SANITIZE STREQUAL "thread")
   file(GLOB sim_sched_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/exec/sched/*.c)
-  add_library(sim_support STATIC ${sim_sched_sources} sim/sim_core.c sim/sim_model.c)
+  add_library(sim_support STATIC ${sim_sched_sources} sim/sim_core.c sim/sim_switch.c
+                                 sim/sim_model.c)
   target_compile_definitions(sim_support PUBLIC SCHED_RT_HEADER="sim_rt.h")
   target_include_directories(sim_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/sim ${CMAKE_SOURCE_DIR}/exec
                                                 ${CMAKE_SOURCE_DIR}/exec/include)
