@@ -6,6 +6,8 @@
 
 #include "proto/arrow_writer.h"
 
+#include <pthread.h>
+
 static const char *const goldens[] = {
     "all_types",        "empty", "dictionary", "dictionary_delta", "dictionary_replace",
     "dictionary_uint8",
@@ -263,6 +265,49 @@ Test(arrow_reader, batches_outlive_the_reader)
         arrow_batch_fini(&batches[i]);
     }
     cr_assert_str_eq(lines.text, "apecowgnu");
+}
+
+/* A batch on another thread: checked and let go there while the reader goes on. */
+static void *batch_end(void *owner)
+{
+    struct arrow_batch *batch = owner;
+    const struct exec_schema schema = {NULL, 0};
+    struct exec_error ignored;
+
+    cr_assert_eq(arrow_batch_validate(batch, &schema, &ignored), EXEC_BAD_DATA); /* no column */
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        cr_assert_leq(batch->columns[i].dictionary->row_count, 5);
+    }
+    free(batch->body);
+    arrow_batch_fini(batch);
+    return NULL;
+}
+
+Test(arrow_reader, batches_end_on_other_threads)
+{
+    size_t size, used, at = 0;
+    uint8_t *bytes = data_read("dictionary_delta.arrows", &size);
+    struct arrow_reader *reader = arrow_reader_create(MESSAGE_BYTES_MAX);
+    static struct arrow_batch batches[3];
+    pthread_t threads[3];
+    struct exec_error err;
+    uint32_t count = 0;
+    enum arrow_event event;
+
+    do {
+        event = arrow_reader_feed(reader, bytes + at, size - at, &used, &batches[count % 3], &err);
+        at += used;
+        if (event == ARROW_BATCH) {
+            cr_assert_eq(pthread_create(&threads[count], NULL, batch_end, &batches[count]), 0);
+            count++;
+        }
+    } while (event != ARROW_END && event != ARROW_ERROR);
+    arrow_reader_destroy(reader);
+    cr_assert_eq(count, 3);
+    for (uint32_t i = 0; i < count; i++) {
+        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+    }
+    free(bytes);
 }
 
 Test(arrow_reader, validation_finds_bad_values)

@@ -16,7 +16,9 @@ struct wire_job {
 
 /* A field that is set but not implemented is EXEC_NOT_IMPLEMENTED naming it
  * ("options.compression"), an unset oneof or an unknown enum value EXEC_BAD_SPEC naming rel or expr
- * and field. */
+ * and field. spec.into_replace, explain and analyze stay false: they are fields of the request
+ * around the plan, set by the caller. References between relations and expressions are
+ * exec_submit's. */
 enum exec_code wire_job_from_plan(const Morsel__V1__Plan *plan,
                                   const Morsel__V1__JobOptions *options /* may be NULL */,
                                   const char *into_table /* "" or NULL: none */,
