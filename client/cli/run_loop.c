@@ -202,6 +202,14 @@ static void print_footer(const struct run *run)
     }
 }
 
+/* A full disk is not the input's fault. */
+static enum cli_exit output_fail(struct run *run, struct cli_error *err,
+                                 const struct plan_builder *plan)
+{
+    run_fail(run->options, err, plan, false);
+    return output_is_partial(&run->output) ? EXIT_PARTIAL : EXIT_JOB_FAILED;
+}
+
 static enum cli_exit end_run(struct run *run, struct cli_error *err,
                              const struct plan_builder *plan)
 {
@@ -214,7 +222,7 @@ static enum cli_exit end_run(struct run *run, struct cli_error *err,
         return EXIT_PIPE;
     }
     if (committed != EXEC_OK) {
-        return run_fail(run->options, err, plan, output_is_partial(&run->output));
+        return output_fail(run, err, plan);
     }
     print_footer(run);
     if (run->options->stats) {
@@ -245,11 +253,11 @@ enum cli_exit run_job(const struct cli_options *options, struct job_source *sour
         } else if (run.output.failure == EPIPE) {
             code = EXIT_PIPE;
         } else {
+            /* What is still buffered is better not shown. */
             progress_line_wipe(&run.progress);
-            if (run.output.failure != 0) {
-                output_commit(&run.output, &err.exec); /* fills in the error */
-            } /* else what is still buffered is better not shown */
-            code = run_fail(options, &err, plan, output_is_partial(&run.output));
+            code = run.output.failure != 0 && output_commit(&run.output, &err.exec) != EXEC_OK
+                       ? output_fail(&run, &err, plan)
+                       : run_fail(options, &err, plan, output_is_partial(&run.output));
         }
         if (run.writer != NULL) {
             run.writer->ops->destroy(run.writer);

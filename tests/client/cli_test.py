@@ -156,6 +156,13 @@ class Cli(unittest.TestCase):
         self.morsel("run", "long.json", "--timeout", "300ms", "--out", "never.csv", code=5)
         self.assertEqual([p.name for p in self.root.iterdir() if "never" in p.name], [])
 
+    def test_a_full_disk(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([MORSEL, "group", "orders.csv", "--agg", "n=count()"], cwd=self.root, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, env=self.env)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write stdout", done.stderr)
+
     def test_help(self):
         self.assertIn("join", self.morsel("help")[0])
         self.assertIn("--on", self.morsel("join", "--help")[0])
