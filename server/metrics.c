@@ -2,8 +2,10 @@
 
 #include <time.h>
 
-#define METRICS_BOUND(bound) bound,
-static const uint64_t metrics_bounds_us[] = {METRICS_BUCKETS(METRICS_BOUND)};
+const uint64_t metrics_bounds_us[METRICS_BUCKET_COUNT] = {
+    100,    1000,   5000,    10000,   25000,    50000,    100000,
+    250000, 500000, 1000000, 2500000, 10000000, 60000000, 300000000,
+};
 
 void metrics_observe(struct metrics_histogram *histogram, uint64_t duration_ns)
 {

@@ -12,21 +12,9 @@
 /* The server's own figures. One writer (the loop), any reader: every access is relaxed, a scrape
  * may see one figure a moment before another. */
 
-/* Upper bounds in microseconds; the last bucket is +Inf. */
-#define METRICS_BUCKETS(BUCKET)                                                    \
-    BUCKET(100)                                                                    \
-    BUCKET(1000)                                                                   \
-    BUCKET(5000)                                                                   \
-    BUCKET(10000)                                                                  \
-    BUCKET(25000)                                                                  \
-    BUCKET(50000)                                                                  \
-    BUCKET(100000)                                                                 \
-    BUCKET(250000) BUCKET(500000) BUCKET(1000000) BUCKET(2500000) BUCKET(10000000) \
-        BUCKET(60000000) BUCKET(300000000)
-
-#define METRICS_ONE(bound) +1
-enum { METRICS_BUCKET_COUNT = METRICS_BUCKETS(METRICS_ONE) };
-#undef METRICS_ONE
+/* Upper bounds of a histogram's buckets in microseconds; one more bucket is +Inf. */
+enum { METRICS_BUCKET_COUNT = 14 };
+extern const uint64_t metrics_bounds_us[METRICS_BUCKET_COUNT];
 
 struct metrics_histogram {
     atomic_uint_fast64_t counts[METRICS_BUCKET_COUNT + 1];

@@ -19,9 +19,6 @@ static void page_family(FILE *page, const char *name, const char *type, const ch
 /* ---- the server's own -------------------------------------------------------------------------
  */
 
-#define METRICS_BOUND(bound) bound,
-static const uint64_t page_bounds_us[] = {METRICS_BUCKETS(METRICS_BOUND)};
-
 /* `labels` ends in a comma when it is not empty. */
 static void page_histogram(FILE *page, const char *name, const char *labels,
                            const struct metrics_histogram *histogram)
@@ -31,7 +28,7 @@ static void page_histogram(FILE *page, const char *name, const char *labels,
     for (uint32_t i = 0; i < METRICS_BUCKET_COUNT; i++) {
         total += metrics_get(&histogram->counts[i]);
         fprintf(page, "morsel_%s_bucket{%sle=\"%g\"} %llu\n", name, labels,
-                (double)page_bounds_us[i] / 1e6, (unsigned long long)total);
+                (double)metrics_bounds_us[i] / 1e6, (unsigned long long)total);
     }
     total += metrics_get(&histogram->counts[METRICS_BUCKET_COUNT]);
     fprintf(page, "morsel_%s_bucket{%sle=\"+Inf\"} %llu\n", name, labels,
