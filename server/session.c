@@ -429,6 +429,12 @@ void session_tick(struct session *session, uint64_t now_ms)
         }
         return;
     }
+    /* Jobs keep their own, finer deadline; this one is for everything else, uploads above all. */
+    if (!session->status_set && session->timeout_ns > 0 &&
+        now_ms - session->opened_ms > session->timeout_ns / 1000000 + FINISH_GRACE_MS) {
+        session_fail_status(session, GRPC_DEADLINE_EXCEEDED, "the deadline of the call has passed");
+        return;
+    }
     if (session->input_ended || session->rpc == NULL || session->rpc->input == RPC_EACH) {
         return;
     }
