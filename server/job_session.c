@@ -12,10 +12,11 @@
  * when asked for, Finished. The end-of-stream marker is sent only just before Finished. */
 
 enum {
-    CHUNK_BYTES_MAX = 1 << 20,     /* of one ArrowChunk; clients refuse messages over 4 MiB */
-    BATCH_BYTES_LARGE = 256 << 10, /* few streams on the connection */
-    BATCH_BYTES_SMALL = 64 << 10,  /* many: together they stay within the connection's share */
-    BATCH_BYTES_SHARED = 2 << 20,  /* what the streams of one connection share */
+    CHUNK_BYTES_MAX = 1 << 20, /* of one ArrowChunk; clients refuse messages over 4 MiB */
+    BATCH_BYTES_MAX = 256 << 10,
+    BATCH_BYTES_MIN = 32 << 10,
+    STREAM_BYTES_MAX = 4 << 20,     /* of chunks that wait for one client */
+    CONNECTION_BYTES_MAX = 8 << 20, /* and for all streams of one connection, when they are many */
     PROGRESS_MS_MIN = 10,
 };
 
@@ -326,15 +327,21 @@ static void request_free(void *request)
     protobuf_c_message_free_unpacked(request, NULL);
 }
 
-/* Chunks of a stalled stream wait in memory: the more streams a connection has, the smaller. */
+/* A job whose client stalls holds as many chunks as the engine gives credit for, one a worker and
+ * two more. Their size is what the server can choose: the more streams a connection has, the
+ * smaller. */
 static uint32_t job_batch_bytes(const struct session *session)
 {
-    const uint32_t share = BATCH_BYTES_SHARED / session->conn->session_count;
+    const uint32_t chunks = exec_engine_worker_count(session->env->engine) + 2;
+    const uint32_t streams = session->conn->session_count;
+    const uint32_t for_stream = STREAM_BYTES_MAX / chunks;
+    const uint32_t for_connection = CONNECTION_BYTES_MAX / chunks / streams;
+    const uint32_t share = for_stream < for_connection ? for_stream : for_connection;
 
-    if (share >= BATCH_BYTES_LARGE) {
-        return BATCH_BYTES_LARGE;
+    if (share >= BATCH_BYTES_MAX) {
+        return BATCH_BYTES_MAX;
     }
-    return share > BATCH_BYTES_SMALL ? share : BATCH_BYTES_SMALL;
+    return share > BATCH_BYTES_MIN ? share : BATCH_BYTES_MIN;
 }
 
 static void job_message(struct session *session, const uint8_t *bytes, size_t size)
