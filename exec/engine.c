@@ -247,9 +247,11 @@ static void stop_all(struct exec_engine *engine)
 void exec_engine_destroy(struct exec_engine *engine)
 {
     stop_all(engine);
-    sched_destroy(engine->sched);
+    /* Threads that requeue ranges go first: one may still be on its way out of sched_requeue when
+     * the job it has set going is over. */
     deadlines_destroy(engine->deadlines);
     io_destroy(engine->io);
+    sched_destroy(engine->sched);
     catalogue_destroy(engine->catalogue);
     job_heads_free(engine);
     nu_page_pool_destroy(engine->pages);
