@@ -26,6 +26,8 @@ enum reader_step {
     READER_FAILED, /* job_fail has been called */
 };
 
+enum segment_place { PLACE_FIELD_BEGIN, PLACE_IN_FIELD, PLACE_QUOTED, PLACE_BEHIND_QUOTE };
+
 struct reader_block {
     unsigned char *bytes;
     size_t size, used;
@@ -65,7 +67,8 @@ struct reader {
 
     struct csv_fault fault; /* plain segments: waits for the count of lines before the segment */
     bool counting;
-    uint64_t count_offset, lines_before, quotes_before;
+    uint64_t count_offset, lines_before;
+    enum segment_place place; /* at count_offset */
 };
 
 /* The reader of the unit that begins at file offset `begin`; for segments the `end` of it. NULL:

@@ -3,12 +3,16 @@
 #include <string.h>
 
 /* Where rows begin in the middle of a file. A line feed ends a row unless it is inside quotes, and
- * whether it is depends on everything before it. So a segment guesses from the first quote that can
- * only open or only close a field, and every guess is checked: the row behind segment k must be the
+ * whether it is depends on everything before it. So a segment tries both: the one that gives rows
+ * of the right number of fields is taken, and when both or none do, the first quote that can only
+ * open or only close a field decides. Every guess is checked: the row behind segment k must be the
  * one segment k + 1 began with, for all k from the first row on. By induction all guesses were
  * right then, and a file where one was not fails instead of giving wrong rows. */
 
-enum { EVIDENCE_BYTES = 64 << 10 };
+enum {
+    EVIDENCE_BYTES = 64 << 10,
+    TRIED_ROWS = 16, /* that must have the right number of fields */
+};
 
 /* ---- guessing ------------------------------------------------------------------------------- */
 
@@ -17,7 +21,7 @@ static bool ends_field(const struct csv_dialect *dialect, char byte)
     return byte == dialect->delimiter || byte == '\n' || byte == '\r';
 }
 
-/* Is what follows text[0] inside quotes? */
+/* By the first quote that tells: is what follows text[0] inside quotes? */
 static bool guess_inside(const struct csv_dialect *dialect, const char *text, size_t size)
 {
     const char quote = dialect->quote;
@@ -39,10 +43,50 @@ static bool guess_inside(const struct csv_dialect *dialect, const char *text, si
         if (opens != closes) {
             return closes != toggled;
         }
-        toggled = !toggled;
+        toggled ^= opens; /* with neither it is a character of an unquoted field */
         at++;
     }
     return false;
+}
+
+/* Offset in the text of the first row, if what follows text[0] is inside quotes or not; `limit`
+ * when none begins before it. */
+static size_t first_row(const struct csv_dialect *dialect, const char *text, size_t limit,
+                        bool inside)
+{
+    for (size_t at = 0; at + 1 < limit; at++) {
+        if (text[at] == '\n' && !inside) {
+            return at + 1;
+        }
+        if (at == 0 || text[at] != dialect->quote) {
+            continue;
+        }
+        if (inside && text[at + 1] == dialect->quote) {
+            at++;
+        } else {
+            inside = !inside && ends_field(dialect, text[at - 1]);
+        }
+    }
+    return limit;
+}
+
+static bool gives_rows(const struct reader *reader, char *begin)
+{
+    const struct csv_layout *layout = &reader->files->layout;
+    struct csv_text text = {.at = NULL};
+    uint32_t field_count;
+
+    csv_text_set(&text, begin, reader->text.end, reader->text.is_final);
+    for (uint32_t i = 0; i < TRIED_ROWS; i++) {
+        const enum csv_row row = csv_text_row(&layout->dialect, &text, NULL, 0, &field_count);
+        if (row != CSV_ROW) {
+            return row == CSV_ROW_CUT || row == CSV_ROW_NONE;
+        }
+        if (field_count != layout->column_count) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool segment_find_begin(struct reader *reader)
@@ -51,18 +95,24 @@ bool segment_find_begin(struct reader *reader)
     struct csv_text *text = &reader->text;
     const uint64_t position = reader_position(reader);
     const size_t size = (size_t)(text->end - text->at);
-    bool inside = guess_inside(dialect, text->at, size < EVIDENCE_BYTES ? size : EVIDENCE_BYTES);
+    const size_t evidence = size < EVIDENCE_BYTES ? size : EVIDENCE_BYTES;
+    const size_t limit = size < reader->end - position ? size : (size_t)(reader->end - position);
+    size_t begin = first_row(dialect, text->at, limit, false);
 
-    for (size_t at = 0; at < size && position + at + 1 < reader->end; at++) {
-        if (at > 0 && text->at[at] == dialect->quote) {
-            inside = !inside;
-        } else if (text->at[at] == '\n' && !inside) {
-            csv_text_set(text, text->at + at + 1, text->end, text->is_final);
-            reader->begin = position + at + 1;
-            return true;
-        }
+    if (memchr(text->at, dialect->quote, evidence) != NULL) {
+        const size_t other = first_row(dialect, text->at, limit, true);
+        const bool fits = begin < limit && gives_rows(reader, text->at + begin);
+        const bool other_fits = other < limit && gives_rows(reader, text->at + other);
+        const bool inside =
+            fits == other_fits ? guess_inside(dialect, text->at, evidence) : other_fits;
+        begin = inside ? other : begin;
     }
-    return false;
+    if (begin == limit) {
+        return false;
+    }
+    csv_text_set(text, text->at + begin, text->end, text->is_final);
+    reader->begin = position + begin;
+    return true;
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */
@@ -114,19 +164,26 @@ bool segment_end(struct reader *reader, uint64_t begin, uint64_t end)
 
 /* ---- line numbers --------------------------------------------------------------------------- */
 
+/* Follows the quotes exactly, so that at the end it is known whether the segment's guess was right.
+ */
 static void count_piece(struct reader *reader, size_t size)
 {
-    const char *text = reader->buffer;
-    const char quote = reader->files->layout.dialect.quote;
-    uint64_t lines = 0;
-    uint64_t quotes = 0;
+    const struct csv_dialect *dialect = &reader->files->layout.dialect;
+    enum segment_place place = reader->place;
 
     for (size_t i = 0; i < size; i++) {
-        lines += text[i] == '\n';
-        quotes += text[i] == quote;
+        const char byte = reader->buffer[i];
+        reader->lines_before += byte == '\n';
+        if (place == PLACE_QUOTED) {
+            place = byte == dialect->quote ? PLACE_BEHIND_QUOTE : PLACE_QUOTED;
+        } else if (byte == dialect->quote) {
+            place =
+                place == PLACE_IN_FIELD ? PLACE_IN_FIELD : PLACE_QUOTED; /* also a doubled one */
+        } else {
+            place = byte == dialect->delimiter || byte == '\n' ? PLACE_FIELD_BEGIN : PLACE_IN_FIELD;
+        }
     }
-    reader->lines_before += lines;
-    reader->quotes_before += quotes;
+    reader->place = place;
     reader->count_offset += size;
 }
 
@@ -141,14 +198,17 @@ enum reader_step segment_report_fault(struct reader *reader)
         count_piece(reader, reader->asked);
         reader->asked = 0;
     }
+    if (reader->count_offset == 0) {
+        reader->count_offset = reader->file->rows_begin;
+        reader->lines_before = reader->file->rows_line_feeds;
+    }
     const uint64_t left = reader->begin - reader->count_offset;
     if (left > 0) {
         reader->asked = left < SEGMENT_BYTES ? (size_t)left : SEGMENT_BYTES;
         reader_read(reader, 0, reader->buffer, reader->count_offset, reader->asked);
         return READER_WAIT;
     }
-    if (reader->quotes_before % 2 !=
-        0) { /* the segment began inside quotes: the fault is not one */
+    if (reader->place == PLACE_QUOTED) { /* the segment began there: the fault is none */
         fail_guess(reader, reader->begin);
         return READER_FAILED;
     }

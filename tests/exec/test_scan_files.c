@@ -617,6 +617,62 @@ Test(scan_files, lines_are_counted_across_segments)
     bench_fini(&bench);
 }
 
+/* Quotes that only look like ends of quoted fields must not mislead the guess of a segment, and
+ * rows of nothing but quoted line breaks must be found again. */
+Test(scan_files, misleading_quotes)
+{
+    enum { ROWS = 30000 };
+    struct bench bench = {.no_io_uring = false};
+    char *text = malloc(ROWS * 128);
+    bench_init(&bench);
+    for (int kind = 0; kind < 2; kind++) {
+        size_t size = (size_t)sprintf(text, "id,screen,note\n");
+        for (int i = 0; i < ROWS; i++) {
+            /* The head has no line break inside quotes: the file is read in segments. */
+            const char *note = kind == 0   ? "tube 7\" or 8\""
+                               : i < 10000 ? "\"plain, but quoted\""
+                                           : "\"a\nb,c\n\"\"d\"\",e\nf,g,h\"";
+            size += (size_t)sprintf(text + size, "%d,%d\",%s\n", i, i % 60, note);
+        }
+        write_file(&bench, "quotes.csv", text, size);
+        struct scan scan = scan_of("quotes.csv");
+        scan.refuse_every = 7;
+        scan_run(&bench, &scan);
+        cr_assert_eq(scan.err.code, EXEC_OK, "%s", scan.err.detail);
+        cr_assert_eq(scan.keeper.count, ROWS);
+        keeper_fini(&scan.keeper);
+    }
+    free(text);
+    bench_fini(&bench);
+}
+
+/* One column of line breaks inside quotes: nothing tells where a segment stands. It may fail, but
+ * then says why, and it never gives wrong rows. */
+Test(scan_files, undecidable_quotes)
+{
+    enum { ROWS = 100000 };
+    struct bench bench = {.no_io_uring = false};
+    char *text = malloc(ROWS * 32 + 64);
+    bench_init(&bench);
+    size_t size = (size_t)sprintf(text, "only\n");
+    for (int i = 0; i < ROWS; i++) {
+        size += (size_t)sprintf(text + size, i < 50000 ? "row of plain text\n" : "\"\n,\n,\"\n");
+    }
+    write_file(&bench, "lines.csv", text, size);
+    struct scan scan = scan_of("lines.csv");
+    scan_run(&bench, &scan);
+    if (scan.err.code == EXEC_OK) {
+        cr_expect_eq(scan.keeper.count, ROWS);
+    } else {
+        cr_expect_eq(scan.err.code, EXEC_NOT_IMPLEMENTED);
+        cr_expect_not_null(strstr(scan.err.detail, "'lines.csv' near byte "), "%s",
+                           scan.err.detail);
+    }
+    keeper_fini(&scan.keeper);
+    free(text);
+    bench_fini(&bench);
+}
+
 Test(scan_files, damaged_compression)
 {
     enum { ROWS = 40000 };
