@@ -265,6 +265,7 @@ static enum reader_step reader_read_rows(struct reader *reader, bool *wants_text
     const uint64_t position = reader_position(reader);
     const char *stop = NULL;
 
+    *wants_text = false;
     if (is_segment(reader)) {
         stop = reader->text.at + (reader->end > position ? reader->end - position : 0);
     }
@@ -284,6 +285,7 @@ enum reader_step reader_next(struct reader *reader, struct pipe_run *run)
 {
     bool wants_text = !reader->primed || reader->asked > 0;
 
+    assert(reader->file->compression != INFLATE_NONE || reader_is_idle(reader));
     if (reader->has_batch) {
         return READER_BATCH;
     }

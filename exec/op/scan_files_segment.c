@@ -89,6 +89,33 @@ static bool gives_rows(const struct reader *reader, char *begin)
     return true;
 }
 
+static enum segment_place place_behind(const struct csv_dialect *dialect, enum segment_place place,
+                                       char byte)
+{
+    if (place == PLACE_QUOTED) {
+        return byte == dialect->quote ? PLACE_BEHIND_QUOTE : PLACE_QUOTED;
+    }
+    if (byte == dialect->quote) { /* opens a field, is the second of two, or is a mere character */
+        return place == PLACE_IN_FIELD ? PLACE_IN_FIELD : PLACE_QUOTED;
+    }
+    return byte == dialect->delimiter || byte == '\n' ? PLACE_FIELD_BEGIN : PLACE_IN_FIELD;
+}
+
+/* Does the file use quotes as mere characters of unquoted fields (7" tubes)? Then one that seems to
+ * close a field is no evidence. text[0] begins a row. */
+static bool has_stray_quotes(const struct csv_dialect *dialect, const char *text, size_t size)
+{
+    enum segment_place place = PLACE_FIELD_BEGIN;
+
+    for (size_t i = 0; i < size; i++) {
+        if (place == PLACE_IN_FIELD && text[i] == dialect->quote) {
+            return true;
+        }
+        place = place_behind(dialect, place, text[i]);
+    }
+    return false;
+}
+
 bool segment_find_begin(struct reader *reader)
 {
     const struct csv_dialect *dialect = &reader->files->layout.dialect;
@@ -103,8 +130,12 @@ bool segment_find_begin(struct reader *reader)
         const size_t other = first_row(dialect, text->at, limit, true);
         const bool fits = begin < limit && gives_rows(reader, text->at + begin);
         const bool other_fits = other < limit && gives_rows(reader, text->at + other);
-        const bool inside =
-            fits == other_fits ? guess_inside(dialect, text->at, evidence) : other_fits;
+        bool inside = other_fits;
+        if (fits == other_fits) {
+            const size_t rest = other < evidence ? evidence - other : 0;
+            inside = guess_inside(dialect, text->at, evidence) &&
+                     !(fits && has_stray_quotes(dialect, text->at + other, rest));
+        }
         begin = inside ? other : begin;
     }
     if (begin == limit) {
@@ -172,16 +203,8 @@ static void count_piece(struct reader *reader, size_t size)
     enum segment_place place = reader->place;
 
     for (size_t i = 0; i < size; i++) {
-        const char byte = reader->buffer[i];
-        reader->lines_before += byte == '\n';
-        if (place == PLACE_QUOTED) {
-            place = byte == dialect->quote ? PLACE_BEHIND_QUOTE : PLACE_QUOTED;
-        } else if (byte == dialect->quote) {
-            place =
-                place == PLACE_IN_FIELD ? PLACE_IN_FIELD : PLACE_QUOTED; /* also a doubled one */
-        } else {
-            place = byte == dialect->delimiter || byte == '\n' ? PLACE_FIELD_BEGIN : PLACE_IN_FIELD;
-        }
+        reader->lines_before += reader->buffer[i] == '\n';
+        place = place_behind(dialect, place, reader->buffer[i]);
     }
     reader->place = place;
     reader->count_offset += size;
