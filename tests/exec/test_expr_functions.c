@@ -9,6 +9,7 @@
 #include "expr_builder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct arena_fixture fixture;
 static struct expr_builder b;
@@ -367,6 +368,60 @@ Test(expr_functions, every_function_is_in_the_table)
         cr_assert(found, "%s", names[n]);
         cr_assert_not_null(function_find(names[n]));
     }
+}
+
+/* docs/functions.md is signatures.def in words. MORSEL_WRITE_DOCS=1 writes it anew. */
+static void print_functions(FILE *file)
+{
+    static const struct {
+        const char *name;
+        int args_min, args_max;
+        const char *help;
+    } rows[] = {
+#define FUNCTION(name, rule, variant, args_min, args_max, help) {#name, args_min, args_max, help},
+#include "expr/signatures.def"
+    };
+
+    fprintf(file,
+            "# Functions\n\n"
+            "Every function a plan may call, made from `exec/expr/signatures.def`. A null argument "
+            "gives null\nunless the text says otherwise.\n\n"
+            "| function | arguments | what it gives |\n|---|---|---|\n");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fprintf(file, "| `%s` | %d%s | %s |\n", rows[i].name, rows[i].args_min,
+                rows[i].args_max == 0                 ? " or more"
+                : rows[i].args_max > rows[i].args_min ? " or one more"
+                                                      : "",
+                rows[i].help);
+    }
+}
+
+Test(expr_functions, documentation_is_the_list)
+{
+    const char *path = MORSEL_SOURCE_DIR "/docs/functions.md";
+    char *wanted;
+    char *got;
+    size_t wanted_bytes;
+    FILE *memory = open_memstream(&wanted, &wanted_bytes);
+
+    print_functions(memory);
+    fclose(memory);
+    if (getenv("MORSEL_WRITE_DOCS") != NULL) {
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file);
+        fwrite(wanted, 1, wanted_bytes, file);
+        fclose(file);
+    }
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s", path);
+    got = calloc(1, wanted_bytes + 2);
+    cr_assert_eq(fread(got, 1, wanted_bytes + 1, file), wanted_bytes,
+                 "docs/functions.md is not signatures.def: run this test with MORSEL_WRITE_DOCS=1");
+    fclose(file);
+    cr_assert_eq(memcmp(got, wanted, wanted_bytes), 0,
+                 "docs/functions.md is not signatures.def: run this test with MORSEL_WRITE_DOCS=1");
+    free(got);
+    free(wanted);
 }
 
 /* Strings longer than a view holds, under a selection, keep their bytes; nulls give empty views. */
