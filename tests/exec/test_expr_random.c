@@ -305,7 +305,7 @@ static bool same_value(const struct vec *vec, uint32_t row, const struct oracle_
  */
 
 static struct {
-    uint32_t passed, failed, kept;
+    uint32_t passed, failed, kept, poor;
 } figures;
 
 static void check_select(const struct expr *expr, const struct batch *batch,
@@ -361,6 +361,32 @@ static void check_round(uint32_t root, const struct expr *expr, const struct bat
     figures.passed++;
 }
 
+/* With every budget too small for it, evaluation and binding end in an error and nothing else. */
+static void check_poor(uint32_t root, const struct expr *expr, const struct batch *batch)
+{
+    const struct expr_scope scope = {{&schema, NULL}, 1};
+
+    for (uint64_t limit = 0; limit <= 4 * NU_PAGE_BYTES; limit += NU_PAGE_BYTES) {
+        struct nu_budget budget;
+        struct nu_arena poor;
+        struct exec_error err = {0};
+        struct expr *again;
+        struct vec got;
+        nu_budget_init(&budget, "poor", limit, NULL);
+        nu_arena_init(&poor, fixture.pool, 0, &budget);
+        (void)expr_eval(expr, batch, &poor, &got, &err);
+        if (err.code == EXEC_MEMORY_BUDGET) {
+            cr_assert_not_null(strstr(err.detail, "poor"), "%s", err.detail);
+            figures.poor++;
+        }
+        nu_arena_reset(&poor);
+        const enum exec_code code = expr_bind(&poor, &b.spec, root, &scope, &again, &err);
+        cr_assert(code == EXEC_OK || code == EXEC_MEMORY_BUDGET, "%s", err.detail);
+        nu_arena_destroy(&poor);
+        cr_assert_eq(nu_budget_used(&budget), 0);
+    }
+}
+
 Test(expr_random, as_one_row_at_a_time)
 {
     uint16_t sel[ROWS_MAX];
@@ -390,6 +416,9 @@ Test(expr_random, as_one_row_at_a_time)
                 batch.sel_count = random_sel(&state, batch.row_count, dice(2) ? 15 : 70, sel);
             }
             check_round(root, expr, &batch);
+            if (n % 16 == 0) {
+                check_poor(root, expr, &batch);
+            }
             nu_arena_reset(&fixture.scratch);
         }
         nu_arena_reset(&fixture.arena);
@@ -398,5 +427,6 @@ Test(expr_random, as_one_row_at_a_time)
     cr_assert_gt(figures.passed, 3000);
     cr_assert_gt(figures.failed, 300);
     cr_assert_gt(figures.kept, 1000);
+    cr_assert_gt(figures.poor, 100);
     arena_fixture_fini(&fixture);
 }
