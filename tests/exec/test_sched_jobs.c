@@ -89,7 +89,7 @@ Test(sched_jobs, parked_jobs_hold_nothing)
     sched_destroy(sched);
 }
 
-/* Runs two endless jobs for a while; the share of the first in their work, in per cent. */
+/* Runs two endless jobs for a while; the share of the first in their worker time, in per cent. */
 static uint32_t share_of_first(struct sched *sched, int32_t first_priority, uint64_t time_ns)
 {
     for (uint32_t i = 0; i < 2; i++) {
@@ -102,7 +102,8 @@ static uint32_t share_of_first(struct sched *sched, int32_t first_priority, uint
     }
     const struct timespec nap = {.tv_nsec = (long)time_ns};
     nanosleep(&nap, NULL);
-    const uint64_t first = probes[0].run_units, second = probes[1].run_units;
+    /* Worker time, not units: on a loaded machine a morsel may be off its core for a while. */
+    const uint64_t first = jobs[0].job.busy_ns / 1000, second = jobs[1].job.busy_ns / 1000;
     for (uint32_t i = 0; i < 2; i++) {
         sched_job_cancel(&jobs[i].job);
         probe_job_wait(&jobs[i], 1);
@@ -130,7 +131,7 @@ Test(sched_jobs, priority_weighs)
     struct sched *sched = probe_sched(&topology, 2, EXEC_POLICY_NUMA);
     /* 1.25 ^ 5 is 3.05: three quarters. */
     const uint32_t share = share_of_first(sched, 5, 400000000);
-    cr_assert(share >= 60 && share <= 90, "%u %%", share);
+    cr_assert(share >= 65 && share <= 85, "%u %%", share);
     sched_destroy(sched);
 }
 
