@@ -139,11 +139,29 @@ void dispatcher_share(struct worker *worker, const struct sched_range *range)
     }
 }
 
+/* A capped job has room again. Whoever sleeps beside its work was right to, for want of a seat:
+ * wake sleepers where the work is. */
+static void dispatcher_signal_room(struct worker *worker, uint32_t slot)
+{
+    struct sched *sched = worker->sched;
+    for (uint32_t lane = 0; lane < sched->node_count; lane++) {
+        if (inject_count(&sched->inject, slot, lane) > 0) {
+            park_signal(sched, lane, true);
+        }
+    }
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        struct worker *other = &sched->workers[i];
+        if (at_load(&other->slot) == (int32_t)slot && deque_count(&other->deque) > 0) {
+            park_signal(sched, other->node, true);
+        }
+    }
+}
+
 void dispatcher_vacate(struct worker *worker, uint32_t slot)
 {
     switch (slots_leave(&worker->sched->slots, slot)) {
         case SLOTS_LEFT: return;
-        case SLOTS_LEFT_WORK: park_signal(worker->sched, worker->node, true); return;
+        case SLOTS_LEFT_ROOM: dispatcher_signal_room(worker, slot); return;
         case SLOTS_NEXT_JOB: park_signal_all(worker->sched); return; /* its ranges lie anywhere */
     }
 }

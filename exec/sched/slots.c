@@ -195,8 +195,10 @@ enum slots_left slots_leave(struct slots *slots, uint32_t slot)
             if (!at_cas(&from->word, &word, word - SLOT_SEAT)) {
                 continue;
             }
-            const bool full = SLOT_SEATS(word) >= at_load_relaxed(&from->seats_max);
-            return full ? SLOTS_LEFT_WORK : SLOTS_LEFT;
+            const uint32_t seats_max = at_load_relaxed(&from->seats_max);
+            return seats_max < slots->worker_count && SLOT_SEATS(word) >= seats_max
+                       ? SLOTS_LEFT_ROOM
+                       : SLOTS_LEFT;
         }
         spin_lock(&slots->lock);
         const bool last = at_cas(&from->word, &word, word - SLOT_SEAT);

@@ -58,7 +58,7 @@ bool slots_has_seat(struct slots *slots, uint32_t slot);
 
 enum slots_left {
     SLOTS_LEFT,
-    SLOTS_LEFT_WORK, /* every seat was taken: one may come in, if there is work */
+    SLOTS_LEFT_ROOM, /* the job was at its worker cap: one may come in, if there is work */
     SLOTS_NEXT_JOB,  /* the slot was freed and a waiting job took it */
 };
 enum slots_left slots_leave(struct slots *slots, uint32_t slot);
