@@ -213,11 +213,11 @@ static enum cli_exit output_fail(struct run *run, struct cli_error *err,
 static enum cli_exit end_run(struct run *run, struct cli_error *err,
                              const struct plan_builder *plan)
 {
+    progress_line_wipe(&run->progress); /* before a table is drawn on the same terminal */
     if (run->writer != NULL) {
         run->writer->ops->end(run->writer);
     }
     const enum exec_code committed = output_commit(&run->output, &err->exec);
-    progress_line_wipe(&run->progress);
     if (run->output.failure == EPIPE) {
         return EXIT_PIPE;
     }
