@@ -22,7 +22,9 @@ struct io_config {
     void *log_owner;
 };
 int io_create(const struct io_config *config, struct io **io_out); /* 0 or a negative errno */
-void io_destroy(struct io *io); /* no request may be under way; waits for closes */
+/* No request may be under way; waits for closes and for completions on their way out, so it comes
+ * before the end of whatever they call (sched). */
+void io_destroy(struct io *io);
 bool io_uses_uring(const struct io *io);
 
 /* A request is owned by the caller and untouched by it from submit until `complete`, which runs on

@@ -203,8 +203,8 @@ static void bench_init(struct bench *bench)
 static void bench_fini(struct bench *bench)
 {
     char command[128];
+    io_destroy(bench->io); /* first: its threads requeue ranges */
     sched_destroy(bench->sched);
-    io_destroy(bench->io);
     cr_expect_eq(nu_budget_used(&bench->budget), 0);
     nu_page_pool_destroy(bench->pages);
     snprintf(command, sizeof command, "rm -r %s", bench->root);
