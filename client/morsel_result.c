@@ -197,6 +197,20 @@ static int check_complete(struct morsel_result *result)
     return 0;
 }
 
+/* The stream has to carry the columns that Started announced: callers have been told those. */
+static int check_schema(struct morsel_result *result)
+{
+    const struct exec_schema *stream = arrow_reader_schema(result->reader);
+    bool same = stream->field_count == result->schema.field_count;
+
+    for (uint32_t i = 0; same && i < stream->field_count; i++) {
+        same = exec_type_equal(&stream->fields[i].type, &result->schema.fields[i].type);
+    }
+    return same ? 0
+                : morsel_error_set(&result->error, MORSEL_FAULT_DATA, EXEC_SCHEMA_MISMATCH,
+                                   "the Arrow stream has other columns than the server announced");
+}
+
 /* Feeds the chunk to the Arrow reader: 1 a batch, 0 the chunk is used up, -1 failed. */
 static int read_chunk(struct morsel_result *result, struct arrow_batch *batch_out)
 {
@@ -214,7 +228,11 @@ static int read_chunk(struct morsel_result *result, struct arrow_batch *batch_ou
                 response_free(result->chunk);
                 result->chunk = NULL;
                 return 0;
-            case ARROW_SCHEMA: break;
+            case ARROW_SCHEMA:
+                if (check_schema(result) != 0) {
+                    return -1;
+                }
+                break;
             case ARROW_BATCH:
                 if (arrow_batch_validate(batch_out, arrow_reader_schema(result->reader), &error) !=
                     EXEC_OK) {

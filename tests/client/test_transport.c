@@ -50,19 +50,24 @@ static const struct exec_field fields[] = {{.name = "n", .type = {.kind = EXEC_T
                                            {.name = "s", .type = {.kind = EXEC_TYPE_UTF8}}};
 static const struct exec_schema schema = {fields, 2};
 
-static void append_started(struct bytes *to)
+static void append_started_of(struct bytes *to, const struct exec_schema *announced)
 {
     Morsel__V1__ExecuteJobResponse response;
     Morsel__V1__Started started;
 
     morsel__v1__execute_job_response__init(&response);
     morsel__v1__started__init(&started);
-    started.schema = wire_schema_message(&schema);
+    started.schema = wire_schema_message(announced);
     response.job_id = (char *)(uintptr_t) "job-1";
     response.payload_case = MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_STARTED;
     response.started = &started;
     append_message(to, &response.base);
     free(started.schema);
+}
+
+static void append_started(struct bytes *to)
+{
+    append_started_of(to, &schema);
 }
 
 /* The stream of three rows: (1, "a"), (2, NULL), (3, "ccc"). */
@@ -224,13 +229,63 @@ Test(transport, whole_result_in_any_split)
     }
 }
 
+/* One record batch of 8 MiB in one gRPC message: twice the stream's window, so that the client has
+ * to give window back before the message is whole. */
+Test(transport, a_message_larger_than_the_window)
+{
+    enum { ROWS = 1 << 20 };
+    static const struct exec_field field = {.name = "n", .type = {.kind = EXEC_TYPE_INT64}};
+    static const struct exec_schema one_column = {&field, 1};
+    int64_t *numbers = malloc(ROWS * sizeof *numbers);
+    struct bytes body = {0}, stream = {0};
+    struct arrow_batch_message message;
+    size_t size = 0;
+
+    for (int i = 0; i < ROWS; i++) {
+        numbers[i] = i;
+    }
+    const struct exec_column_buffers column = {.type = field.type,
+                                               .row_count = ROWS,
+                                               .values = numbers,
+                                               .values_bytes = ROWS * sizeof *numbers};
+    uint8_t *head = arrow_write_schema(&one_column, &size);
+    append(&stream, head, size);
+    free(head);
+    cr_assert_eq(arrow_write_batch(&column, 1, ROWS, &message), 0);
+    for (uint32_t i = 0; i < message.piece_count; i++) {
+        append(&stream, message.pieces[i].bytes, message.pieces[i].size);
+    }
+    arrow_batch_message_fini(&message);
+    append(&stream, arrow_end_of_stream, ARROW_EOS_BYTES);
+    append_started_of(&body, &one_column);
+    append_arrow(&body, &stream, stream.size);
+    append_finished(&body, ROWS, XXH3_64bits(stream.data, stream.size));
+
+    struct fake_server server = {.body = body.data, .body_bytes = body.size};
+    fake_start(&server);
+    struct morsel_connection *connection = connect_to(&server);
+    struct morsel_error err = {0};
+    uint64_t rows = 0;
+    cr_expect_eq(run(connection, 0, &rows, &err), 0, "%s", err.message);
+    cr_expect_eq(rows, ROWS);
+    morsel_close(connection);
+    fake_stop(&server);
+    free(numbers);
+    free(stream.data);
+    free(body.data);
+}
+
 Test(transport, incomplete_and_damaged_results_are_errors)
 {
     struct bytes unfinished = {0}, stream = arrow_stream();
     append_started(&unfinished);
     append_arrow(&unfinished, &stream, 1 << 20);
     struct bytes wrong_hash = whole_answer(1 << 20, 3, 1), wrong_rows = whole_answer(1 << 20, 4, 0);
-    struct bytes whole = whole_answer(1 << 20, 3, 0);
+    struct bytes whole = whole_answer(1 << 20, 3, 0), other_columns = {0};
+    const struct exec_schema announced = {fields, 1};
+    append_started_of(&other_columns, &announced);
+    append_arrow(&other_columns, &stream, 1 << 20);
+    append_finished(&other_columns, 3, XXH3_64bits(stream.data, stream.size));
     const struct {
         struct bytes body;
         size_t cut;
@@ -241,6 +296,7 @@ Test(transport, incomplete_and_damaged_results_are_errors)
         {unfinished, 0, FAKE_ANSWER, "0", MORSEL_FAULT_INCOMPLETE},
         {wrong_hash, 0, FAKE_ANSWER, "0", MORSEL_FAULT_DATA},
         {wrong_rows, 0, FAKE_ANSWER, "0", MORSEL_FAULT_DATA},
+        {other_columns, 0, FAKE_ANSWER, "0", MORSEL_FAULT_DATA},
         {whole, 3, FAKE_ANSWER, "0", MORSEL_FAULT_DATA},           /* ends inside a message */
         {whole, 0, FAKE_NO_TRAILERS, "0", MORSEL_FAULT_TRANSPORT}, /* no status */
         {whole, 0, FAKE_ANSWER, "13", MORSEL_FAULT_SERVER},        /* finished, then an error */
@@ -266,6 +322,7 @@ Test(transport, incomplete_and_damaged_results_are_errors)
     free(stream.data);
     free(wrong_hash.data);
     free(wrong_rows.data);
+    free(other_columns.data);
     free(whole.data);
 }
 
