@@ -25,12 +25,12 @@ struct probe_job {
 };
 
 struct probe {
-    struct sched_pipeline pipeline; /* first */
-    uint64_t units, work_ns;        /* work_ns: busy waiting per morsel */
-    uint32_t block_per_1024;        /* chance that a morsel ends blocked */
-    uint64_t stop_after;            /* units run until SCHED_STOP; 0: never */
-    bool keep_parked;               /* give ranges back only through unpark_all */
-    struct probe *then;             /* started by finish, with `then_ranges` */
+    struct sched_pipeline pipeline;  /* first */
+    uint64_t units, work_ns;         /* work_ns: busy waiting per morsel */
+    _Atomic uint32_t block_per_1024; /* chance that a morsel ends blocked */
+    uint64_t stop_after;             /* units run until SCHED_STOP; 0: never */
+    bool keep_parked;                /* give ranges back only through unpark_all */
+    struct probe *then;              /* started by finish, with `then_ranges` */
     struct sched_range then_range;
     _Atomic uint8_t *seen;
     void *seen_memory;
@@ -147,6 +147,14 @@ static inline uint32_t probe_unpark(struct probe *probe, uint32_t count)
         given++;
     }
     return given;
+}
+
+static inline uint32_t probe_parked(struct probe *probe)
+{
+    pthread_mutex_lock(&probe->lock);
+    const uint32_t count = probe->parked_count;
+    pthread_mutex_unlock(&probe->lock);
+    return count;
 }
 
 static void probe_unpark_all(struct sched_pipeline *pipeline)

@@ -66,15 +66,20 @@ Test(sched_jobs, parked_jobs_hold_nothing)
     probe_job_wait(&late_job, 1);
     probe_check(&late);
     probe_fini(&late);
-    /* Once all have parked the workers sleep. */
-    probe_spin(50000000);
+    /* Once all have parked or ended the workers sleep. */
+    for (uint32_t i = 0; i < JOBS; i++) {
+        while (probe_parked(&probes[i]) == 0 && jobs[i].finished == 0) {
+            probe_spin(100000);
+        }
+    }
+    probe_spin(20000000);
     const uint64_t before_ns = cpu_ns();
     const struct timespec nap = {.tv_nsec = 200000000};
     nanosleep(&nap, NULL);
     cr_assert_lt(cpu_ns() - before_ns, 20000000);
     uint32_t parked = 0;
     for (uint32_t i = 0; i < JOBS; i++) {
-        parked += probes[i].parked_count;
+        parked += probe_parked(&probes[i]);
         probes[i].block_per_1024 = 0;
     }
     cr_assert_gt(parked, JOBS / 2);
