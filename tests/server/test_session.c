@@ -18,6 +18,7 @@
 
 static struct daemon *daemon_under_test;
 static pthread_t daemon_thread;
+static uint64_t jobs_running_max = 2048, jobs_queued_max = 1024;
 static uint8_t request_bytes[4096];
 static size_t request_size;
 
@@ -38,6 +39,8 @@ static void start_daemon(uint64_t stall_ns, uint64_t drain_ns)
     strcpy(options.config.log_level, getenv("TEST_LOG") ? "debug" : "error");
     options.config.result_stall_timeout = stall_ns;
     options.config.drain_timeout = drain_ns;
+    options.config.jobs_running_max = jobs_running_max;
+    options.config.jobs_queued_max = jobs_queued_max;
     cr_assert_eq(daemon_create(&options, &daemon_under_test, &err), EXEC_OK, "%s", err.detail);
     cr_assert_eq(pthread_create(&daemon_thread, NULL, run_daemon, daemon_under_test), 0);
 }
@@ -294,6 +297,63 @@ Test(session, drain_cancels_what_does_not_end, .init = start_short_drain)
     client_close(&client);
     pthread_join(daemon_thread, NULL);
     daemon_destroy(daemon_under_test);
+}
+
+static void start_one_job(void)
+{
+    jobs_running_max = 1;
+    jobs_queued_max = 1;
+    start();
+}
+
+/* One job runs, one waits, the third is told to come again; the second runs when the first is gone.
+ */
+Test(session, admission_queues_and_refuses, .init = start_one_job, .fini = stop)
+{
+    struct h2_client client;
+
+    client_connect(&client, port(), true);
+    struct client_stream *running = call_job(&client, 1000000000);
+    client_run(&client, NULL, 200);
+    struct client_stream *queued = call_job(&client, 1000);
+    client_run(&client, NULL, 200);
+    struct client_stream *refused = call_job(&client, 1000);
+    client_run(&client, refused, 5000);
+    cr_assert_eq(refused->grpc_status, 8, "%d %s", refused->grpc_status, refused->message);
+    cr_assert(strstr(refused->message, "queue is full") != NULL);
+    cr_assert(running->data_bytes > 0);
+    cr_assert_eq(queued->data_bytes, 0);
+    nghttp2_submit_rst_stream(client.h2, 0, running->id, NGHTTP2_CANCEL);
+    client_run(&client, queued, 5000);
+    cr_assert_eq(queued->grpc_status, 0, "%s", queued->message);
+    client_close(&client);
+}
+
+/* Header lists of too many fields: the stream is reset, the third time the connection ends. */
+Test(session, large_header_lists_are_refused, .init = start, .fini = stop)
+{
+    static char name[] = "x-field";
+    nghttp2_nv fields[100];
+    struct h2_client client;
+
+    for (uint32_t i = 0; i < 100; i++) {
+        fields[i] = (nghttp2_nv){.name = (uint8_t *)name,
+                                 .value = (uint8_t *)name,
+                                 .namelen = sizeof name - 1,
+                                 .valuelen = sizeof name - 1};
+    }
+    client_connect(&client, port(), false);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct client_stream *stream = &client.streams[client.stream_count++];
+        *stream = (struct client_stream){.http_status = -1, .grpc_status = -1};
+        cr_assert(nghttp2_submit_request(client.h2, NULL, fields, 100, NULL, stream) > 0);
+        client_run(&client, stream, 3000);
+        cr_assert_eq(stream->http_status, -1);
+    }
+    client_run(&client, NULL, 3000);
+    cr_assert(client.goaway);
+    cr_assert_eq(client.goaway_code, NGHTTP2_ENHANCE_YOUR_CALM);
+    client_close(&client);
 }
 
 /* Floods end in GOAWAY ENHANCE_YOUR_CALM, and only for the one who floods. */

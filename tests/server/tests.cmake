@@ -14,6 +14,7 @@ set(server_links morsel_exec morsel_proto PkgConfig::UV PkgConfig::NGHTTP2 PkgCo
 morsel_test(server bridge LABELS unit LINKS ${server_links})
 morsel_test(server config LABELS unit LINKS ${server_links})
 morsel_test(server h2_limits LABELS unit LINKS ${server_links})
+morsel_test(server job_table LABELS unit LINKS ${server_links})
 morsel_test(server response LABELS unit LINKS ${server_links})
 morsel_test(server session LABELS unit LINKS ${server_links})
 target_sources(test_session PRIVATE server/h2_client.c $<TARGET_OBJECTS:fake_engine>)
