@@ -57,13 +57,23 @@ static void session_detach(struct session *session)
     session->call = NULL;
 }
 
+/* Ends that somebody waits for. A client that pauses before it reads of any other failure has as
+ * long as a client that pauses before it reads a result. */
+static bool session_must_hurry(enum grpc_code status)
+{
+    return status == GRPC_CANCELLED || status == GRPC_DEADLINE_EXCEEDED ||
+           status == GRPC_RESOURCE_EXHAUSTED || status == GRPC_UNAVAILABLE;
+}
+
 static void session_set_status(struct session *session, enum grpc_code status)
 {
     session->status = status;
     session->status_set = true;
     if (status != GRPC_OK) {
         response_queue_trim(&session->queue, session->promised_bytes);
-        session->finish_by_ms = session_now(session) + FINISH_GRACE_MS;
+        if (session_must_hurry(status)) {
+            session->finish_by_ms = session_now(session) + FINISH_GRACE_MS;
+        }
     }
     session_detach(session);
     session_reply_flush(session);

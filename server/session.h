@@ -53,8 +53,9 @@ struct session {
     struct response_queue queue;
     size_t promised_bytes; /* told to nghttp2, not yet taken */
     uint64_t moved_ms;     /* when the peer last took a byte, or bytes began to wait */
-    uint64_t
-        finish_by_ms; /* a failed stream that does not get its trailers out is reset; 0: none */
+    /* A failed stream whose trailers do not get out by then is reset; 0: the stall limit decides.
+     */
+    uint64_t finish_by_ms;
     bool response_started, deferred, status_set, trailers_sent;
     enum grpc_code status;
     char *status_text;    /* encoded grpc-message; NULL: none */
