@@ -73,7 +73,7 @@ static enum exec_code daemon_start_engine(struct daemon *daemon, struct exec_err
         .memory_limit_bytes = config->memory_limit,
         .job_memory_bytes = config->job_memory,
         .pool_reserve_bytes = config->pool_reserve,
-        .data_root = config->data_root[0] != '\0' ? config->data_root : NULL,
+        .data_root = config->data_root, /* empty: no files at all */
         .topology_file = config->topology_file[0] != '\0' ? config->topology_file : NULL,
         .policy = daemon_policy(config->policy),
         .morsel_rows = (uint32_t)config->morsel_rows,

@@ -23,6 +23,10 @@ static enum exec_code fail_open(const struct scan_files *files, const struct sca
     const int sys_errno = (int)-file->failure;
     const char *path = file->path;
 
+    if (files->job->data_root != NULL && files->job->data_root[0] == '\0') {
+        return EXEC_FAIL(err, EXEC_PATH_DENIED,
+                         "'%.150s': no file may be read here, data_root is not set", path);
+    }
     if (file->failed_to_read) {
         return EXEC_FAIL_ERRNO(err, EXEC_IO, sys_errno, "'%.150s' could not be read: %s", path,
                                strerrordesc_np(sys_errno));

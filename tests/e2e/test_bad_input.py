@@ -100,6 +100,16 @@ class BadInput(unittest.TestCase):
         request.plan.rels[0].scan.files.paths[0] = "missing.csv"
         self.fails(request, "NOT_FOUND", "missing.csv")
 
+    def test_no_files_without_a_data_root(self):
+        with Daemon(data_root="") as daemon:
+            request = self.csv_job("a\n1\n")
+            for path in (str(self.root / "t.csv"), "t.csv"):
+                request.plan.rels[0].scan.files.paths[0] = path
+                with self.assertRaises(grpc.RpcError) as caught:
+                    daemon.run(request)
+                self.assertEqual(caught.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
+                self.assertIn("data_root", caught.exception.details())
+
     def test_csv_faults_name_the_place(self):
         self.fails(self.csv_job("a,b\n1,2\n3\n"), "DATA_LOSS", "t.csv:3")
         self.fails(self.csv_job("a,b\n1,2\n3,4,5\n"), "DATA_LOSS", "t.csv:3")

@@ -25,7 +25,8 @@ struct exec_engine_config {
     uint64_t job_memory_bytes;   /* a job's limit when it names none: memory_limit_bytes / 2 */
     uint64_t pool_reserve_bytes; /* pages kept warm between jobs: 1/8 of the limit */
     uint32_t jobs_max;           /* accepted and not ended: 4096 */
-    const char *data_root; /* scans resolve below it (openat2 RESOLVE_BENEATH); NULL: any path */
+    const char
+        *data_root; /* scans stay below it (openat2 RESOLVE_BENEATH); NULL: any path; "": none */
     const char *topology_file; /* a fake topology, for tests */
     enum exec_policy policy;   /* NUMA */
     uint32_t morsel_rows;      /* adaptive */
