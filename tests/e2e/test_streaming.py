@@ -15,7 +15,7 @@ ROW_BYTES = 8 + 8 + 8 + 4 + 3  # i, v, f, and a short string with its offset
 
 class Streaming(unittest.TestCase):
     def test_two_gib_to_a_client_that_stalls(self):
-        rows = (2 << 30) // ROW_BYTES // (1 if SLOW == 1 else 32)
+        rows = (2 << 30) // ROW_BYTES // (1 if SLOW == 1 else 4)
         with Daemon("--workers", "2", "--set", "result_stall_timeout=600s") as daemon:
             daemon.run(generated(100_000))  # warm
             before = daemon.resident_bytes()
