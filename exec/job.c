@@ -306,7 +306,7 @@ void exec_chunk_release(struct exec_chunk *chunk)
 
 static void status_pipes(const struct plan *plan, struct exec_job_status *out)
 {
-    for (uint32_t r = 0; r < plan->spec->rel_count; r++) {
+    for (uint32_t r = 0; r < plan->rel_count; r++) {
         const struct plan_rel *rel = &plan->rels[r];
         if (rel->spec->kind == EXEC_REL_SCAN && rel->rows_out[0] != NULL) {
             out->rows_done += atomic_load_explicit(rel->rows_out[0], memory_order_relaxed);

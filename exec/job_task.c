@@ -62,14 +62,14 @@ static bool files_ask(struct exec_job *job)
     }
     /* Pending before the first is asked for: completions count down from here. */
     pthread_mutex_lock(&job->first_lock);
-    job->files_pending = job->spec->rel_count;
+    job->files_pending = job->plan->rel_count;
     pthread_mutex_unlock(&job->first_lock);
     if (plan_open(job->plan, files_opened, job, &started) == UINT32_MAX) {
         job_memory_error(&err, NULL, "opening files");
         job_fail(&job->context, &err);
     }
     pthread_mutex_lock(&job->first_lock);
-    job->files_pending -= job->spec->rel_count - started;
+    job->files_pending -= job->plan->rel_count - started;
     const bool waits = job->files_pending != 0;
     pthread_mutex_unlock(&job->first_lock);
     return waits;

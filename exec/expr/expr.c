@@ -1,5 +1,7 @@
 #include "expr/expr_node.h"
 
+#include <string.h>
+
 /* Looking at bound expressions, and moving them to other columns. */
 
 const struct exec_type *expr_type(const struct expr *expr)
@@ -13,6 +15,17 @@ bool expr_is_column(const struct expr *expr, uint32_t *column_out)
         return false;
     }
     *column_out = expr->column;
+    return true;
+}
+
+bool expr_is_call(const struct expr *expr, const char *function, struct expr *const **args_out,
+                  uint32_t *arg_count_out)
+{
+    if (expr->kind != EXPR_CALL || strcmp(expr_function_name(expr->function), function) != 0) {
+        return false;
+    }
+    *args_out = expr->args;
+    *arg_count_out = expr->arg_count;
     return true;
 }
 

@@ -30,6 +30,11 @@ enum exec_code expr_bind(struct nu_arena *arena, const struct exec_job_spec *spe
  */
 struct expr *expr_column(struct nu_arena *arena, uint32_t column, const struct exec_type *type);
 
+/* A call of a function of signatures.def over bound expressions, likewise. Fails as expr_bind does.
+ */
+enum exec_code expr_call(struct nu_arena *arena, const char *function, struct expr *const *args,
+                         uint32_t arg_count, struct expr **expr_out, struct exec_error *err);
+
 /* Wrap in a cast; the expression itself when the type is equal already. EXEC_TYPE_MISMATCH when no
  * such cast exists. */
 enum exec_code expr_cast(struct nu_arena *arena, struct expr *expr, const struct exec_type *to,
@@ -43,6 +48,9 @@ bool expr_common_type(const struct exec_type *a, const struct exec_type *b,
 
 const struct exec_type *expr_type(const struct expr *expr);
 bool expr_is_column(const struct expr *expr, uint32_t *column_out); /* 0-based */
+/* Whether it is a call of that function; then its arguments. */
+bool expr_is_call(const struct expr *expr, const char *function, struct expr *const **args_out,
+                  uint32_t *arg_count_out);
 bool expr_can_raise(const struct expr *expr);                /* may end in an error for some row */
 void expr_mark_columns(const struct expr *expr, bool *used); /* sets used[c] for columns read */
 

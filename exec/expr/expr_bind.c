@@ -267,6 +267,19 @@ static enum exec_code bind_call(struct binder *binder, const struct exec_expr *f
                          err);
 }
 
+enum exec_code expr_call(struct nu_arena *arena, const char *function, struct expr *const *args,
+                         uint32_t arg_count, struct expr **expr_out, struct exec_error *err)
+{
+    const struct expr_function *found = function_find(function);
+    struct expr **kept = nu_arena_alloc(arena, (arg_count + 1) * sizeof *kept, sizeof(void *));
+
+    if (kept == NULL) {
+        return expr_no_memory(arena, err);
+    }
+    memcpy(kept, args, arg_count * sizeof *kept);
+    return function_call(arena, found, kept, arg_count, 0, expr_out, err);
+}
+
 static enum exec_code bind_cast(struct binder *binder, const struct exec_expr *from, uint32_t index,
                                 struct expr **expr_out, struct exec_error *err)
 {

@@ -1,5 +1,6 @@
 #include "op/join_state.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Making a join: which build columns are kept, how a build row looks, who takes part. */
@@ -43,11 +44,11 @@ static enum exec_code check_plan(const struct join_plan *plan, struct exec_error
     if (!kind_is_known(plan->kind)) {
         return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "join kind %d", (int)plan->kind);
     }
-    if (plan->kind == EXEC_JOIN_LEFT_ANTI_NULL_AWARE &&
-        (plan->key_count != 1 || plan->residual != NULL || plan->nulls_equal[0])) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                         "null-aware anti join with other than one plain key and no residual");
-    }
+    /* The planner turns every other null-aware question into a verdict. */
+    assert(plan->kind != EXEC_JOIN_LEFT_ANTI_NULL_AWARE || plan->verdict != NULL ||
+           plan->is_exists ||
+           (plan->key_count == 1 && plan->residual == NULL && !plan->nulls_equal[0]));
+    assert(!plan->emits_build || plan->kind >= EXEC_JOIN_LEFT_SEMI);
     return EXEC_OK;
 }
 
@@ -84,7 +85,7 @@ static void choose_stored(struct join *join)
             store_column(join, plan->outputs[o].column);
         }
     }
-    for (uint32_t c = 0; plan->residual != NULL && c < plan->build_column_count; c++) {
+    for (uint32_t c = 0; c < plan->build_column_count; c++) {
         if (join->residual_uses[plan->probe_column_count + c]) {
             store_column(join, c);
         }
@@ -160,6 +161,9 @@ static bool init_columns(struct join *join)
     if (plan->residual != NULL) {
         expr_mark_columns(plan->residual, join->residual_uses);
     }
+    if (plan->verdict != NULL) {
+        expr_mark_columns(plan->verdict, join->residual_uses);
+    }
     choose_stored(join);
     return init_layout(join);
 }
@@ -180,9 +184,9 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     }
     join->job = job;
     join->plan = *plan;
-    join->keeps_build = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL;
+    join->keeps_build = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL || plan->emits_build;
     join->keeps_probe = kind == EXEC_JOIN_LEFT || kind == EXEC_JOIN_FULL;
-    join->exists_only = kind >= EXEC_JOIN_LEFT_SEMI;
+    join->exists_only = kind >= EXEC_JOIN_LEFT_SEMI && !plan->emits_build;
     join->sink = (struct op_sink){.kind = &join_build_sink_kind, .rel = plan->rel};
     join->directory = (struct op_source){.kind = &join_directory_source_kind, .rel = plan->rel};
     join->probe = (struct operator){.kind = &join_probe_operator_kind, .rel = plan->rel};

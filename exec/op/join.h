@@ -36,16 +36,23 @@ struct join_plan {
     uint32_t output_count;
     /* Part of the match: over the probe columns followed by the build columns; NULL: none. */
     struct expr *residual;
+    /* LEFT_MARK and LEFT_ANTI_NULL_AWARE only, over the same columns; NULL: the one key decides.
+     * Says true, false or unknown of each pair whose keys are equal and whose residual is true. */
+    struct expr *verdict;
+    bool is_exists; /* LEFT_MARK: what has no match is false, never unknown */
+    /* LEFT_SEMI, LEFT_ANTI, LEFT_ANTI_NULL_AWARE, LEFT_MARK only: it is the build rows that are
+     * asked about. They come out of the unmatched source, the probe pushes nothing, and every
+     * output is from_build. */
+    bool emits_build;
 };
 
-/* EXEC_OK, EXEC_NOT_IMPLEMENTED (a kind or residual that is not there yet) or EXEC_MEMORY_BUDGET.
- */
+/* EXEC_OK, EXEC_NOT_IMPLEMENTED (a kind that is not there yet) or EXEC_MEMORY_BUDGET. */
 enum exec_code join_create(struct job_context *job, const struct join_plan *plan,
                            struct join **join_out, struct exec_error *err);
 struct op_sink *join_build_sink(struct join *join);
 struct op_source *join_directory_source(struct join *join);
 struct operator* join_probe_operator(struct join *join);
-struct op_source *join_unmatched_source(struct join *join); /* NULL when the kind needs none */
+struct op_source *join_unmatched_source(struct join *join); /* NULL when none is needed */
 
 /* For explain --analyze. */
 struct join_figures {

@@ -9,12 +9,14 @@
  *
  * Work is cut into pieces of about JOIN_CHECK_ROWS candidates. A piece decides the probe rows from
  * the cursor up to some position, pushes them, and depends on the cursor alone; `offset` says how
- * many candidates of the row at `position` have been turned down already. */
+ * many candidates of the row at `position` have been turned down already, `detail` whether one of
+ * them was unknown. */
 
 struct exists_piece {
     uint32_t position; /* the first undecided */
     uint32_t work;
     bool found[BATCH_ROWS];
+    bool unknown[BATCH_ROWS]; /* a verdict was */
     uint64_t tried[BATCH_ROWS];
 };
 
@@ -66,6 +68,7 @@ static enum push_result decide_piece(struct join_probe_state *state, struct exis
     memset(piece, 0, sizeof *piece);
     piece->position = cursor->position;
     piece->tried[cursor->position] = cursor->offset;
+    piece->unknown[cursor->position] = cursor->detail != 0;
     pass_decided(state, piece);
     while (piece->work < JOIN_CHECK_ROWS && piece->position < state->in->sel_count) {
         fill_round(state, piece, candidates);
@@ -75,33 +78,29 @@ static enum push_result decide_piece(struct join_probe_state *state, struct exis
         for (uint32_t m = 0; m < candidates->match_count; m++) {
             piece->found[candidates->positions[candidates->matches[m]]] = true;
         }
+        for (uint32_t u = 0; u < candidates->unknown_count; u++) {
+            piece->unknown[candidates->positions[candidates->unknowns[u]]] = true;
+        }
         pass_decided(state, piece);
     }
     return PUSH_MORE;
 }
 
-enum answer { ANSWER_NO, ANSWER_YES, ANSWER_UNKNOWN };
-
-/* As SQL has it for IN: an empty build side answers no to everything; else a NULL on either side
- * makes a miss unknown. */
-static enum answer answer_of(const struct join *join, bool found, bool key_present)
+static enum join_answer answer_of(const struct join *join, const struct exists_piece *piece,
+                                  uint32_t position, bool key_present)
 {
     const bool build_empty = join->build_rows == 0 && !join->has_null;
 
-    if (found || build_empty) {
-        return found ? ANSWER_YES : ANSWER_NO;
+    if (piece->found[position] || build_empty) {
+        return piece->found[position] ? JOIN_YES : JOIN_NO;
     }
-    return key_present && !join->has_null ? ANSWER_NO : ANSWER_UNKNOWN;
-}
-
-static bool answer_is_kept(enum exec_join_kind kind, bool found, enum answer answer)
-{
-    switch (kind) {
-        case EXEC_JOIN_LEFT_SEMI: return found;
-        case EXEC_JOIN_LEFT_ANTI: return !found;
-        case EXEC_JOIN_LEFT_ANTI_NULL_AWARE: return answer == ANSWER_NO;
-        default: return true;
+    if (join->plan.is_exists) {
+        return JOIN_NO;
     }
+    if (join->plan.verdict != NULL) {
+        return piece->unknown[position] ? JOIN_UNKNOWN : JOIN_NO;
+    }
+    return key_present && !join->has_null ? JOIN_NO : JOIN_UNKNOWN;
 }
 
 struct exists_output {
@@ -127,11 +126,11 @@ static void answer_piece(const struct join_probe_state *state, const struct exis
         }
         const bool present =
             next_present < state->present_count && state->present[next_present] == p;
-        const enum answer answer = answer_of(join, piece->found[p], present);
-        output->mark[row] = answer == ANSWER_YES;
-        output->mark_valid[row / 64] |= (uint64_t)(answer != ANSWER_UNKNOWN) << row % 64;
+        const enum join_answer answer = answer_of(join, piece, p, present);
+        output->mark[row] = answer == JOIN_YES;
+        output->mark_valid[row / 64] |= (uint64_t)(answer != JOIN_UNKNOWN) << row % 64;
         output->sel[output->count] = (uint16_t)row;
-        output->count += answer_is_kept(join->plan.kind, piece->found[p], answer);
+        output->count += join_answer_is_kept(join->plan.kind, piece->found[p], answer);
     }
 }
 
@@ -184,6 +183,8 @@ static enum push_result run_piece(struct join_probe_state *state)
     if (result == PUSH_MORE) {
         cursor->position = piece->position;
         cursor->offset = piece->position < state->in->sel_count ? piece->tried[piece->position] : 0;
+        cursor->detail =
+            piece->position < state->in->sel_count ? piece->unknown[piece->position] : 0;
     }
     return result;
 }

@@ -15,104 +15,7 @@
  * so an exploding m:n join streams in constant memory. Chunks of pairs depend on the cursor alone:
  * a batch that was not taken is made again exactly. */
 
-/* ---- judging pairs
- * -------------------------------------------------------------------------------- */
-
-static bool gather_pair_columns(const struct join_probe_state *state, const uint16_t *rows,
-                                unsigned char *const *build_rows, uint32_t count,
-                                struct vec *columns)
-{
-    const struct join *join = state->join;
-    const struct join_plan *plan = &join->plan;
-    struct nu_arena *scratch = state->run->scratch;
-
-    for (uint32_t c = 0; c < plan->probe_column_count; c++) {
-        if (join->residual_uses[c] &&
-            !vec_gather(&state->in->columns[c], rows, count, scratch, &columns[c])) {
-            return false;
-        }
-    }
-    for (uint32_t c = 0; c < plan->build_column_count; c++) {
-        const uint32_t place = plan->probe_column_count + c;
-        if (join->residual_uses[place] &&
-            !row_gather(&join->layout, join->build_column[c], build_rows, count, scratch,
-                        &columns[place])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Keeps the matches for which the residual is true. */
-static enum push_result judge_residual(struct join_probe_state *state,
-                                       struct join_candidates *candidates)
-{
-    const struct join *join = state->join;
-    struct nu_arena *scratch = state->run->scratch;
-    const uint32_t count = candidates->match_count;
-    const uint32_t column_count = join->plan.probe_column_count + join->plan.build_column_count;
-    struct vec *columns = nu_arena_calloc(scratch, (column_count + 1) * sizeof *columns, 8);
-    unsigned char **build_rows = nu_arena_alloc(scratch, BATCH_ROWS * sizeof *build_rows, 8);
-    uint16_t rows[BATCH_ROWS];
-    uint16_t kept[BATCH_ROWS];
-    uint32_t kept_count = 0;
-    struct exec_error err = {0};
-
-    if (columns == NULL || build_rows == NULL) {
-        return join_fail_memory(join, scratch, "a join's residual predicate");
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint16_t candidate = candidates->matches[i];
-        rows[i] = (uint16_t)batch_row(state->in, candidates->positions[candidate]);
-        build_rows[i] = candidates->rows[candidate];
-    }
-    if (!gather_pair_columns(state, rows, build_rows, count, columns)) {
-        return join_fail_memory(join, scratch, "a join's residual predicate");
-    }
-    const struct batch pairs = {
-        .row_count = count, .sel_count = count, .columns = columns, .column_count = column_count};
-    if (expr_select(join->plan.residual, &pairs, scratch, kept, &kept_count, &err) != EXEC_OK) {
-        return join_fail(join, &err);
-    }
-    for (uint32_t i = 0; i < kept_count; i++) {
-        candidates->matches[i] = candidates->matches[kept[i]];
-    }
-    candidates->match_count = kept_count;
-    return PUSH_MORE;
-}
-
-/* Relaxed: several workers may set one byte, all to 1; it is read after the probe pipe has ended.
- * The test first keeps lines that many rows match shared. */
-static void mark_matched(const struct join_candidates *candidates)
-{
-    for (uint32_t i = 0; i < candidates->match_count; i++) {
-        unsigned char *matched = candidates->rows[candidates->matches[i]] + JOIN_MATCHED_BYTE;
-        if (__atomic_load_n(matched, __ATOMIC_RELAXED) == 0) {
-            __atomic_store_n(matched, 1, __ATOMIC_RELAXED);
-        }
-    }
-}
-
-enum push_result join_match(struct join_probe_state *state, struct join_candidates *candidates)
-{
-    const struct join *join = state->join;
-
-    candidates->match_count = row_match(&join->layout, 0, join->plan.key_count, state->in,
-                                        state->keys, candidates->positions, candidates->count,
-                                        candidates->rows, candidates->matches, NULL);
-    if (join->plan.residual != NULL && candidates->match_count > 0) {
-        const struct nu_arena_mark mark = nu_arena_mark(state->run->scratch);
-        const enum push_result result = judge_residual(state, candidates);
-        nu_arena_rewind(state->run->scratch, mark);
-        if (result != PUSH_MORE) {
-            return result;
-        }
-    }
-    if (join->keeps_build) {
-        mark_matched(candidates);
-    }
-    return PUSH_MORE;
-}
+enum { RUN_LONG = 64 }; /* rows from which walking a run again is worth avoiding */
 
 /* ---- output
  * ----------------------------------------------------------------------------------------- */
@@ -190,17 +93,27 @@ static enum push_result push_beside(struct join_probe_state *state,
 /* ---- expansion
  * ------------------------------------------------------------------------------------ */
 
+static bool run_is_answered(const unsigned char *first_row)
+{
+    return __atomic_load_n(first_row + JOIN_MATCHED_BYTE, __ATOMIC_RELAXED) == JOIN_MATCHED_RUN_YES;
+}
+
 /* The next candidates from *next on; room is kept for the null-extended rows among them. */
 static void fill_candidates(const struct join_probe_state *state, struct op_cursor *next,
                             struct join_candidates *candidates)
 {
     const uint32_t row_bytes = state->join->layout.row_bytes;
+    const bool emits_build = state->join->plan.emits_build;
     uint32_t used = 0;
 
     candidates->count = 0;
     while (used < BATCH_ROWS && next->position < state->in->sel_count) {
         const uint32_t position = next->position;
-        const uint64_t run = state->run_counts[position];
+        uint64_t run = state->run_counts[position];
+        if (emits_build && run > RUN_LONG && run_is_answered(state->run_rows[position])) {
+            run = 0;
+            next->offset = 0;
+        }
         if (run == 0) {
             used += state->join->keeps_probe;
             next->position++;
@@ -266,6 +179,25 @@ static void compose_pairs(const struct join_probe_state *state,
     next->detail = next->offset != 0 && next->detail;
 }
 
+/* Build rows are asked about: the match bytes are all there is to do. next->detail says whether
+ * every row of the run under way has matched so far; a long run that ends so is flagged. */
+static void flag_runs(const struct join_probe_state *state,
+                      const struct join_candidates *candidates, const struct op_cursor *from,
+                      struct op_cursor *next)
+{
+    const bool all = candidates->match_count == candidates->count;
+
+    for (uint32_t p = from->position; all && p < next->position; p++) {
+        if (state->run_counts[p] > RUN_LONG &&
+            (p > from->position || from->offset == 0 || from->detail != 0)) {
+            __atomic_store_n(state->run_rows[p] + JOIN_MATCHED_BYTE, JOIN_MATCHED_RUN_YES,
+                             __ATOMIC_RELAXED);
+        }
+    }
+    const bool went_on = next->position == from->position && from->offset != 0;
+    next->detail = next->offset != 0 && all && (!went_on || from->detail != 0);
+}
+
 /* One chunk: from the cursor to *next. */
 static enum push_result push_chunk(struct join_probe_state *state, struct op_cursor *next,
                                    uint32_t *work)
@@ -284,6 +216,10 @@ static enum push_result push_chunk(struct join_probe_state *state, struct op_cur
         return PUSH_FAILED;
     }
     *work += candidates->count;
+    if (state->join->plan.emits_build) {
+        flag_runs(state, candidates, &from, next);
+        return PUSH_MORE;
+    }
     /* No run longer than one: candidates are at most one a probe row, and all fit in this chunk. */
     if (from.position == 0 && from.offset == 0 && next->position == state->in->sel_count &&
         state->run_max <= 1 && candidates->match_count >= state->in->row_count / 4) {
@@ -363,6 +299,12 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
     hash_keys(in, state->keys, join->plan.key_count, join->job->hash_bits_kept, state->hashes);
     state->present_count = hash_present_positions(in, state->keys, join->plan.key_count,
                                                   join->plan.nulls_equal, state->present);
+    if (join->plan.emits_build) {
+        atomic_store_explicit(&join->probe_has_rows, true, memory_order_relaxed);
+        if (state->present_count < in->sel_count) {
+            atomic_store_explicit(&join->probe_has_null, true, memory_order_relaxed);
+        }
+    }
     lookup(state);
     return join->exists_only ? join_exists_push(state) : expand(state);
 }

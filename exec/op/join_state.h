@@ -19,6 +19,16 @@
  * not so floats, whose keys are canonical. */
 enum { JOIN_MATCHED_BYTE = 8 };
 
+/* The matched byte. Without a verdict it goes from NONE to YES; a verdict may pass by UNKNOWN.
+ * RUN_YES, in the first row of a long run, says that every row of the run has had its match, so
+ * that a hot key costs the probe one look and not a walk. */
+enum join_matched {
+    JOIN_MATCHED_NONE,
+    JOIN_MATCHED_YES,
+    JOIN_MATCHED_UNKNOWN,
+    JOIN_MATCHED_RUN_YES,
+};
+
 struct join_worker {
     _Alignas(
         128) struct nu_arena staging; /* rows before they are placed; gone after the directory */
@@ -45,10 +55,10 @@ struct join {
     uint32_t stored_count;  /* build columns kept behind the keys */
     uint32_t *stored;       /* their numbers in the build input */
     uint32_t *build_column; /* build input column -> layout column, UINT32_MAX: not kept */
-    bool *residual_uses;    /* over probe, then build columns; NULL without residual */
-    bool keeps_build;       /* RIGHT, FULL */
+    bool *residual_uses;    /* by residual and verdict: over probe, then build columns */
+    bool keeps_build;       /* RIGHT, FULL, and when build rows are asked about */
     bool keeps_probe;       /* LEFT, FULL */
-    bool exists_only;       /* SEMI, ANTI, MARK: no build columns come out */
+    bool exists_only;       /* SEMI, ANTI, MARK of probe rows: no build columns come out */
 
     struct join_worker *workers;
     const struct radix_rows **worker_rows;
@@ -60,6 +70,9 @@ struct join {
     struct hash_dir_build *builds;
     bool *build_begun;
     struct join_unmatched_unit *unmatched_units;
+
+    /* With emits_build; relaxed: set by any worker, read after the probe pipes have ended. */
+    _Atomic bool probe_has_rows, probe_has_null;
 };
 
 extern const struct sink_kind join_build_sink_kind;
@@ -105,7 +118,24 @@ struct join_candidates {
     uint16_t
         matches[BATCH_ROWS]; /* indices of candidates whose keys are equal and the residual true */
     uint32_t match_count;
+    uint32_t unknown_count; /* with a verdict: candidates of which it is unknown */
+    uint16_t unknowns[BATCH_ROWS];
 };
+
+/* A match, as SQL has it for IN: a side without rows answers no to everything; else a NULL on
+ * either side makes a miss unknown. */
+enum join_answer { JOIN_NO, JOIN_YES, JOIN_UNKNOWN };
+
+static inline bool join_answer_is_kept(enum exec_join_kind kind, bool found,
+                                       enum join_answer answer)
+{
+    switch (kind) {
+        case EXEC_JOIN_LEFT_SEMI: return found;
+        case EXEC_JOIN_LEFT_ANTI: return !found;
+        case EXEC_JOIN_LEFT_ANTI_NULL_AWARE: return answer == JOIN_NO;
+        default: return true;
+    }
+}
 
 /* Fills matches and sets the matched bytes where they are wanted. PUSH_MORE or PUSH_FAILED. */
 enum push_result join_match(struct join_probe_state *state, struct join_candidates *candidates);

@@ -1,5 +1,4 @@
 #include "plan/plan.h"
-#include "plan/spec.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,9 +6,9 @@
 /* Names to columns, types everywhere; one function a kind of relation. Inputs are bound before
  * their users because a plan refers backwards only. */
 
-static enum exec_code bind_expr(struct plan *plan, const struct plan_rel *rel, uint32_t index,
-                                const struct exec_schema *input, struct expr **out,
-                                struct exec_error *err)
+enum exec_code plan_bind_expr(struct plan *plan, const struct plan_rel *rel, uint32_t index,
+                              const struct exec_schema *input, struct expr **out,
+                              struct exec_error *err)
 {
     const struct expr_scope scope = {.inputs = {input}, .input_count = 1};
 
@@ -19,8 +18,8 @@ static enum exec_code bind_expr(struct plan *plan, const struct plan_rel *rel, u
     return plan_fail_rel(rel, err);
 }
 
-static enum exec_code need_bool(const struct expr *expr, uint32_t index, const char *field,
-                                struct exec_error *err)
+enum exec_code plan_need_bool(const struct expr *expr, uint32_t index, const char *field,
+                              struct exec_error *err)
 {
     char text[EXEC_TYPE_TEXT_BYTES];
 
@@ -66,8 +65,8 @@ enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint
         }
         return EXEC_OK;
     }
-    if (bind_expr(plan, rel, index, input, &bound, err) != EXEC_OK ||
-        need_bool(bound, index, "the predicate", err) != EXEC_OK) {
+    if (plan_bind_expr(plan, rel, index, input, &bound, err) != EXEC_OK ||
+        plan_need_bool(bound, index, "the predicate", err) != EXEC_OK) {
         return err->code;
     }
     return plan_add_predicate(plan, rel, bound, err);
@@ -84,7 +83,7 @@ static enum exec_code bind_project(struct plan *plan, struct plan_rel *rel, stru
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct exec_named_expr *named = &rel->spec->u.project.exprs[i];
-        if (bind_expr(plan, rel, named->expr, &rel->inputs[0]->schema, &rel->exprs[i], err) !=
+        if (plan_bind_expr(plan, rel, named->expr, &rel->inputs[0]->schema, &rel->exprs[i], err) !=
             EXEC_OK) {
             return err->code;
         }
@@ -92,133 +91,6 @@ static enum exec_code bind_project(struct plan *plan, struct plan_rel *rel, stru
     }
     rel->schema = (struct exec_schema){.fields = fields, .field_count = count};
     return EXEC_OK;
-}
-
-/* ---- joins
- * ------------------------------------------------------------------------------------------ */
-
-static enum exec_code join_supported(const struct plan_rel *rel, struct exec_error *err)
-{
-    const char *kind = spec_join_name(rel->spec->u.join.kind);
-
-    if (rel->spec->u.join.kind == EXEC_JOIN_CROSS || rel->spec->u.join.kind == EXEC_JOIN_ASOF) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "join.kind: %s is not implemented yet", kind);
-    }
-    if (rel->spec->u.join.key_count == 0) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                         "join.keys: a %s join without keys is not implemented yet", kind);
-    }
-    if (rel->spec->u.join.strategy == EXEC_STRATEGY_RADIX_HASH) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                         "join.strategy: RADIX_HASH is not implemented yet");
-    }
-    return EXEC_OK;
-}
-
-static enum exec_code join_key(struct plan *plan, struct plan_rel *rel, uint32_t k,
-                               struct exec_error *err)
-{
-    const struct exec_join_key *key = &rel->spec->u.join.keys[k];
-    char left_text[EXEC_TYPE_TEXT_BYTES], right_text[EXEC_TYPE_TEXT_BYTES];
-    struct expr *left, *right;
-    struct exec_type common;
-
-    if (bind_expr(plan, rel, key->left, &rel->inputs[0]->schema, &left, err) != EXEC_OK ||
-        bind_expr(plan, rel, key->right, &rel->inputs[1]->schema, &right, err) != EXEC_OK) {
-        return err->code;
-    }
-    if (!expr_common_type(expr_type(left), expr_type(right), &common)) {
-        EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "join.keys %" PRIu32 ": %s and %s cannot be compared",
-                  k + 1, exec_type_text(expr_type(left), left_text),
-                  exec_type_text(expr_type(right), right_text));
-        err->expr = key->left;
-        return err->code;
-    }
-    if (expr_cast(&plan->job->plan, left, &common, &rel->exprs[k], err) != EXEC_OK ||
-        expr_cast(&plan->job->plan, right, &common, &rel->right_keys[k], err) != EXEC_OK) {
-        return err->code;
-    }
-    return EXEC_OK;
-}
-
-static enum exec_code join_schema(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
-{
-    const struct exec_schema *left = &rel->inputs[0]->schema, *right = &rel->inputs[1]->schema;
-    const enum exec_join_kind kind = rel->spec->u.join.kind;
-    const bool left_only = kind >= EXEC_JOIN_LEFT_SEMI && kind <= EXEC_JOIN_LEFT_ANTI_NULL_AWARE;
-    const uint32_t right_count = !left_only ? right->field_count : kind == EXEC_JOIN_LEFT_MARK;
-    struct exec_field *fields =
-        plan_calloc(plan, left->field_count + right_count, sizeof *fields, err);
-
-    if (fields == NULL) {
-        return err->code;
-    }
-    for (uint32_t f = 0; f < left->field_count; f++) {
-        fields[f] = left->fields[f];
-        fields[f].not_null &= kind != EXEC_JOIN_RIGHT && kind != EXEC_JOIN_FULL;
-    }
-    for (uint32_t f = 0; f < right_count; f++) {
-        struct exec_field *field = &fields[left->field_count + f];
-        if (left_only) {
-            *field = (struct exec_field){.name = "mark", .type = {.kind = EXEC_TYPE_BOOL}};
-            continue;
-        }
-        *field = right->fields[f];
-        field->not_null &= kind != EXEC_JOIN_LEFT && kind != EXEC_JOIN_FULL;
-    }
-    rel->schema = (struct exec_schema){fields, left->field_count + right_count};
-    if (rel->schema.field_count > EXEC_COLUMNS_MAX) {
-        return EXEC_FAIL(err, EXEC_LIMIT,
-                         "the join has %" PRIu32 " columns, at most %d are allowed",
-                         rel->schema.field_count, EXEC_COLUMNS_MAX);
-    }
-    return EXEC_OK;
-}
-
-static enum exec_code join_both(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
-{
-    const struct exec_schema *left = &rel->inputs[0]->schema, *right = &rel->inputs[1]->schema;
-    const uint32_t count = left->field_count + right->field_count;
-    struct exec_field *fields = plan_calloc(plan, count, sizeof *fields, err);
-
-    if (fields == NULL) {
-        return err->code;
-    }
-    for (uint32_t f = 0; f < count; f++) {
-        fields[f] = f < left->field_count ? left->fields[f] : right->fields[f - left->field_count];
-    }
-    rel->both = (struct exec_schema){.fields = fields, .field_count = count};
-    return EXEC_OK;
-}
-
-static enum exec_code bind_join(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
-{
-    const uint32_t key_count = rel->spec->u.join.key_count;
-    const struct expr_scope both = {
-        .inputs = {&rel->inputs[0]->schema, &rel->inputs[1]->schema},
-        .input_count = 2,
-    };
-
-    rel->exprs = plan_calloc(plan, key_count, sizeof(struct expr *), err);
-    rel->right_keys = plan_calloc(plan, key_count, sizeof(struct expr *), err);
-    if (rel->exprs == NULL || rel->right_keys == NULL || join_supported(rel, err) != EXEC_OK) {
-        return err->code;
-    }
-    for (uint32_t k = 0; k < key_count; k++) {
-        if (join_key(plan, rel, k, err) != EXEC_OK) {
-            return err->code;
-        }
-    }
-    if (rel->spec->u.join.residual != 0) {
-        const uint32_t residual = rel->spec->u.join.residual;
-        if (expr_bind(&plan->job->plan, plan->spec, residual, &both, &rel->residual, err) !=
-                EXEC_OK ||
-            need_bool(rel->residual, residual, "join.residual", err) != EXEC_OK ||
-            join_both(plan, rel, err) != EXEC_OK) {
-            return err->code;
-        }
-    }
-    return join_schema(plan, rel, err);
 }
 
 /* ---- aggregates
@@ -234,14 +106,15 @@ static enum exec_code bind_measure(struct plan *plan, struct plan_rel *rel, uint
 
     measure->function = spec->function;
     if (spec->arg_count != 0) {
-        if (bind_expr(plan, rel, spec->args[0], input, &measure->argument, err) != EXEC_OK) {
+        if (plan_bind_expr(plan, rel, spec->args[0], input, &measure->argument, err) != EXEC_OK) {
             return err->code;
         }
         argument = expr_type(measure->argument);
     }
     if (spec->filter != 0) {
-        if (bind_expr(plan, rel, spec->filter, input, &measure->filter, err) != EXEC_OK ||
-            need_bool(measure->filter, spec->filter, "aggregate.measures.filter", err) != EXEC_OK) {
+        if (plan_bind_expr(plan, rel, spec->filter, input, &measure->filter, err) != EXEC_OK ||
+            plan_need_bool(measure->filter, spec->filter, "aggregate.measures.filter", err) !=
+                EXEC_OK) {
             return err->code;
         }
     }
@@ -262,7 +135,7 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
     }
     for (uint32_t k = 0; k < keys; k++) {
         const struct exec_named_expr *key = &rel->spec->u.aggregate.keys[k];
-        if (bind_expr(plan, rel, key->expr, &rel->inputs[0]->schema, &rel->exprs[k], err) !=
+        if (plan_bind_expr(plan, rel, key->expr, &rel->inputs[0]->schema, &rel->exprs[k], err) !=
             EXEC_OK) {
             return err->code;
         }
@@ -291,8 +164,8 @@ static enum exec_code bind_sort(struct plan *plan, struct plan_rel *rel, struct 
         return err->code;
     }
     for (uint32_t k = 0; k < rel->spec->u.sort.key_count; k++) {
-        if (bind_expr(plan, rel, rel->spec->u.sort.keys[k].expr, &rel->schema, &rel->exprs[k],
-                      err) != EXEC_OK) {
+        if (plan_bind_expr(plan, rel, rel->spec->u.sort.keys[k].expr, &rel->schema, &rel->exprs[k],
+                           err) != EXEC_OK) {
             return err->code;
         }
     }
@@ -382,7 +255,7 @@ static enum exec_code bind_rel(struct plan *plan, struct plan_rel *rel, struct e
             rel->schema = rel->inputs[0]->schema;
             return plan_bind_predicate(plan, rel, rel->spec->u.filter.predicate, &rel->schema, err);
         case EXEC_REL_PROJECT: return bind_project(plan, rel, err);
-        case EXEC_REL_JOIN: return bind_join(plan, rel, err);
+        case EXEC_REL_JOIN: return plan_bind_join(plan, rel, err);
         case EXEC_REL_AGGREGATE: return bind_aggregate(plan, rel, err);
         case EXEC_REL_SORT: return bind_sort(plan, rel, err);
         case EXEC_REL_LIMIT: rel->schema = rel->inputs[0]->schema; return EXEC_OK;
@@ -401,7 +274,7 @@ enum exec_code plan_bind(struct plan *plan, struct exec_error *err)
         return EXEC_FAIL(err, EXEC_EXISTS, "into_table: table '%s' exists already",
                          plan->spec->into_table);
     }
-    for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
+    for (uint32_t i = 0; i < plan->rel_count; i++) {
         if (bind_rel(plan, &plan->rels[i], err) != EXEC_OK) {
             return plan_fail_rel(&plan->rels[i], err);
         }

@@ -16,6 +16,7 @@ static double join_rows(const struct plan_rel *rel, double left, double right)
         case EXEC_JOIN_LEFT_SEMI:
         case EXEC_JOIN_LEFT_ANTI:
         case EXEC_JOIN_LEFT_ANTI_NULL_AWARE: return left / 2;
+        case EXEC_JOIN_CROSS: return left * right;
         default: return left > right ? left : right; /* a key of one side refers to the other */
     }
 }

@@ -110,12 +110,12 @@ static void detail_exprs(struct text *text, struct expr *const *exprs, uint32_t 
 
 static void detail_join_keys(struct text *text, const struct plan_rel *rel)
 {
-    for (uint32_t k = 0; k < rel->spec->u.join.key_count; k++) {
+    for (uint32_t k = 0; k < rel->key_count; k++) {
         char left[EXPR_TEXT_BYTES], right[EXPR_TEXT_BYTES];
         expr_text(rel->exprs[k], &rel->inputs[0]->schema, left, sizeof left);
         expr_text(rel->right_keys[k], &rel->inputs[1]->schema, right, sizeof right);
         text_add(text, "%s%s %s %s", k == 0 ? "" : ", ", left,
-                 rel->spec->u.join.keys[k].nulls_equal ? "is not distinct from" : "=", right);
+                 rel->nulls_equal[k] ? "is not distinct from" : "=", right);
     }
 }
 
@@ -196,7 +196,7 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
             } else if (spec->kind == EXEC_REL_PROJECT) {
                 *name_out = "columns";
                 detail_exprs(text, rel->exprs, rel->schema.field_count, input, ", ");
-            } else if (spec->kind == EXEC_REL_JOIN) {
+            } else if (spec->kind == EXEC_REL_JOIN && rel->key_count != 0) {
                 *name_out = "on";
                 detail_join_keys(text, rel);
             } else if (spec->kind == EXEC_REL_AGGREGATE && spec->u.aggregate.key_count != 0) {
@@ -234,6 +234,12 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
             }
             return true;
         case 4:
+            if (rel->verdict != NULL) {
+                *name_out = "compared";
+                detail_exprs(text, &rel->verdict, 1, &rel->both, "");
+            }
+            return true;
+        case 5:
             if (explainer->ran != NULL && rel->join != NULL) {
                 *name_out = "table";
                 detail_join_figures(text, rel);

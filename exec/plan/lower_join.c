@@ -2,7 +2,8 @@
 
 /* A join: the build stream ends in the build sink, the directory pipe follows, then the probe
  * stream goes on through the probe operator. Kinds that keep build rows without a match get one
- * more pipe behind the probing ones, which goes on as theirs do. */
+ * more pipe behind the probing ones, which goes on as theirs do; where build rows are asked about
+ * it is the only one that goes on. */
 
 struct sides {
     struct stream build, probe;
@@ -39,18 +40,19 @@ static struct expr *const *move_keys(struct plan *plan, struct expr *const *expr
     return moved;
 }
 
-/* The residual is bound over left then right columns and evaluated over probe then build columns.
+/* Residual and verdict are bound over left then right columns and evaluated over probe then build
+ * columns.
  */
-static enum exec_code move_residual(struct plan *plan, const struct plan_rel *rel,
-                                    const struct sides *sides, struct expr **out,
-                                    struct exec_error *err)
+static enum exec_code move_condition(struct plan *plan, const struct plan_rel *rel,
+                                     const struct sides *sides, const struct expr *condition,
+                                     struct expr **out, struct exec_error *err)
 {
     const uint32_t left_count = rel->inputs[0]->schema.field_count;
     const uint32_t count = left_count + rel->inputs[1]->schema.field_count;
     uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
 
     *out = NULL;
-    if (rel->residual == NULL) {
+    if (condition == NULL) {
         return EXEC_OK;
     }
     if (map == NULL) {
@@ -63,7 +65,7 @@ static enum exec_code move_residual(struct plan *plan, const struct plan_rel *re
         const uint32_t at = stream->map[is_left ? c : c - left_count];
         map[c] = at == UINT32_MAX ? 0 : at + (is_build ? sides->probe.column_count : 0);
     }
-    *out = plan_remap(plan, rel->residual, map, err);
+    *out = plan_remap(plan, condition, map, err);
     return *out == NULL ? err->code : EXEC_OK;
 }
 
@@ -109,22 +111,17 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
                                 const struct sides *sides, struct join_plan *join,
                                 struct exec_error *err)
 {
-    const uint32_t keys = rel->spec->u.join.key_count;
-    bool *nulls_equal = plan_calloc(plan, keys, sizeof *nulls_equal, err);
+    const uint32_t keys = rel->key_count;
 
-    if (nulls_equal == NULL) {
-        return err->code;
-    }
-    for (uint32_t k = 0; k < keys; k++) {
-        nulls_equal[k] = rel->spec->u.join.keys[k].nulls_equal;
-    }
     *join = (struct join_plan){
         .rel = rel->index,
         .kind = rel->probe_kind,
         .key_count = keys,
         .build_keys = move_keys(plan, sides->build_exprs, keys, &sides->build, err),
         .probe_keys = move_keys(plan, sides->probe_exprs, keys, &sides->probe, err),
-        .nulls_equal = nulls_equal,
+        .nulls_equal = rel->nulls_equal,
+        .is_exists = rel->is_exists,
+        .emits_build = rel->emits_build,
         .build_types = sides->build.types,
         .build_column_count = sides->build.column_count,
         .probe_types = sides->probe.types,
@@ -133,7 +130,9 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
     if (join->build_keys == NULL || join->probe_keys == NULL) {
         return err->code;
     }
-    return move_residual(plan, rel, sides, &join->residual, err);
+    return move_condition(plan, rel, sides, rel->residual, &join->residual, err) != EXEC_OK
+               ? err->code
+               : move_condition(plan, rel, sides, rel->verdict, &join->verdict, err);
 }
 
 /* directory after every build pipe, every probe pipe after the directory. */
@@ -159,7 +158,9 @@ static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides
         return err->code;
     }
     for (uint32_t p = 0; p < probes; p++) {
-        out->pipes[out->pipe_count++] = sides->probe.pipes[p];
+        if (!rel->emits_build) { /* else nothing comes out of them and they end in no sink */
+            out->pipes[out->pipe_count++] = sides->probe.pipes[p];
+        }
         if (!pipe_run_after(sides->probe.pipes[p], directory)) {
             return plan_no_memory(plan, err);
         }

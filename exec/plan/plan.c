@@ -44,10 +44,62 @@ static uint32_t input_indices(const struct exec_rel *rel, uint32_t two[2], const
     }
 }
 
+/* How often each relation of the spec is needed when the plan is unfolded into a tree, and where
+ * its copies begin in plan->rels. */
+struct unfolding {
+    uint32_t copies[EXEC_RELS_MAX];
+    uint32_t first[EXEC_RELS_MAX];
+    uint32_t taken[EXEC_RELS_MAX];
+};
+
+/* spec_check has bounded the sum. */
+static void count_copies(const struct exec_job_spec *spec, struct unfolding *unfolding,
+                         uint32_t *rel_count_out)
+{
+    unfolding->copies[spec->rel_count - 1] = 1;
+    for (uint32_t i = spec->rel_count; i-- > 0;) {
+        uint32_t two[2];
+        const uint32_t *inputs;
+        const uint32_t input_count = input_indices(&spec->rels[i], two, &inputs);
+        for (uint32_t k = 0; k < input_count; k++) {
+            unfolding->copies[inputs[k] - 1] += unfolding->copies[i];
+        }
+    }
+    *rel_count_out = 0;
+    for (uint32_t i = 0; i < spec->rel_count; i++) {
+        unfolding->first[i] = *rel_count_out;
+        *rel_count_out += unfolding->copies[i];
+    }
+}
+
+static bool init_rel(struct plan *plan, struct unfolding *unfolding, uint32_t index,
+                     struct plan_rel *rel)
+{
+    struct exec_error err;
+    uint32_t two[2];
+    const uint32_t *inputs;
+
+    rel->index = index + 1;
+    rel->spec = &plan->spec->rels[index];
+    rel->rows = PLAN_ROWS_UNKNOWN;
+    rel->sort_limit = -1;
+    rel->input_count = input_indices(rel->spec, two, &inputs);
+    rel->inputs = plan_calloc(plan, rel->input_count, sizeof(struct plan_rel *), &err);
+    if (rel->inputs == NULL) {
+        return false;
+    }
+    for (uint32_t k = 0; k < rel->input_count; k++) {
+        const uint32_t input = inputs[k] - 1;
+        rel->inputs[k] = &plan->rels[unfolding->first[input] + unfolding->taken[input]++];
+    }
+    return true;
+}
+
 struct plan *plan_create(struct job_context *job, const struct exec_job_spec *spec,
                          uint32_t morsel_rows, pipe_ended_fn *ended)
 {
     struct plan *plan = nu_arena_calloc(&job->plan, sizeof *plan, _Alignof(struct plan));
+    struct unfolding unfolding = {0};
     struct exec_error err;
 
     if (plan == NULL) {
@@ -57,29 +109,19 @@ struct plan *plan_create(struct job_context *job, const struct exec_job_spec *sp
     plan->spec = spec;
     plan->morsel_rows = morsel_rows;
     plan->ended = ended;
-    plan->rels = plan_calloc(plan, spec->rel_count, sizeof *plan->rels, &err);
+    count_copies(spec, &unfolding, &plan->rel_count);
+    plan->rels = plan_calloc(plan, plan->rel_count, sizeof *plan->rels, &err);
     if (plan->rels == NULL) {
         return NULL;
     }
     for (uint32_t i = 0; i < spec->rel_count; i++) {
-        struct plan_rel *rel = &plan->rels[i];
-        uint32_t two[2];
-        const uint32_t *inputs;
-
-        rel->index = i + 1;
-        rel->spec = &spec->rels[i];
-        rel->rows = PLAN_ROWS_UNKNOWN;
-        rel->sort_limit = -1;
-        rel->input_count = input_indices(rel->spec, two, &inputs);
-        rel->inputs = plan_calloc(plan, rel->input_count, sizeof(struct plan_rel *), &err);
-        if (rel->inputs == NULL) {
-            return NULL;
-        }
-        for (uint32_t k = 0; k < rel->input_count; k++) {
-            rel->inputs[k] = &plan->rels[inputs[k] - 1];
+        for (uint32_t c = 0; c < unfolding.copies[i]; c++) {
+            if (!init_rel(plan, &unfolding, i, &plan->rels[unfolding.first[i] + c])) {
+                return NULL;
+            }
         }
     }
-    plan->root = &plan->rels[spec->rel_count - 1];
+    plan->root = &plan->rels[plan->rel_count - 1];
     return plan;
 }
 
@@ -87,7 +129,7 @@ uint32_t plan_open(struct plan *plan, scan_files_opened_fn *opened, void *owner,
                    uint32_t *started_out)
 {
     *started_out = 0;
-    for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
+    for (uint32_t i = 0; i < plan->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
 
         if (rel->spec->kind != EXEC_REL_SCAN || rel->spec->u.scan.source != EXEC_SCAN_FILES) {
@@ -104,7 +146,7 @@ uint32_t plan_open(struct plan *plan, scan_files_opened_fn *opened, void *owner,
 
 void plan_abandon(struct plan *plan)
 {
-    for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
+    for (uint32_t i = 0; i < plan->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
 
         if (rel->files != NULL) {

@@ -38,8 +38,12 @@ struct plan_rel {
     struct expr *
         *exprs; /* project: columns; aggregate, distinct: keys; sort: keys; join: left keys */
     struct expr **right_keys;
+    uint32_t key_count; /* join: of both; not the spec's, see bind_join.c */
+    bool *nulls_equal;
     struct expr *residual;   /* over left columns, then right columns: */
-    struct exec_schema both; /* that schema, when there is a residual */
+    struct expr *verdict;    /* mark, null-aware anti: likewise; see op/join.h */
+    struct exec_schema both; /* join: that schema */
+    bool is_exists;          /* mark: false, never unknown, without a match */
     struct group_measure *measures;
     struct expr ***union_exprs; /* of each input: its columns cast to the common types */
 
@@ -47,7 +51,9 @@ struct plan_rel {
     struct scan_files *files; /* scan of files: open, until lowered */
     uint32_t *source_columns; /* scan: where each column of the schema is in table or file */
 
+    enum exec_join_kind join_kind;   /* join: the spec's, but INNER for CROSS */
     bool builds_left;                /* join: the left input is in the hash table */
+    bool emits_build;                /* join: semi, anti, mark of the build side's rows */
     enum exec_join_kind probe_kind;  /* join: seen from the probe side */
     int64_t sort_limit, sort_offset; /* sort: with the limit above it folded in; -1: none */
     bool is_folded;                  /* limit: done by the sort below */
@@ -63,7 +69,10 @@ struct plan_rel {
 struct plan {
     struct job_context *job;
     const struct exec_job_spec *spec;
-    struct plan_rel *rels; /* spec->rel_count */
+    /* In the order of the spec; a relation with several users is there once for each, as are those
+     * below it, so that the plan is a tree. */
+    struct plan_rel *rels;
+    uint32_t rel_count;
     struct plan_rel *root;
     struct pipe **pipes; /* all of them, in an order in which they could run one after another */
     uint32_t pipe_count, pipe_capacity;
@@ -113,6 +122,17 @@ void *plan_calloc(struct plan *plan, size_t count, size_t width, struct exec_err
 enum exec_code plan_no_memory(struct plan *plan, struct exec_error *err);
 /* Fills in err->rel where it is still 0; returns err->code. */
 enum exec_code plan_fail_rel(const struct plan_rel *rel, struct exec_error *err);
+enum exec_code plan_bind_expr(struct plan *plan, const struct plan_rel *rel, uint32_t index,
+                              const struct exec_schema *input, struct expr **out,
+                              struct exec_error *err);
+enum exec_code plan_need_bool(const struct expr *expr, uint32_t index, const char *field,
+                              struct exec_error *err);
+enum exec_code plan_bind_join(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
+/* Conjuncts of a join's residual that equate the sides become hash keys. */
+enum exec_code plan_join_keys(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
+/* The conjunction; either may be NULL. */
+enum exec_code plan_and(struct plan *plan, struct expr *a, struct expr *b, struct expr **out,
+                        struct exec_error *err);
 enum exec_code plan_bind_scan(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
 enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint32_t expr,
                                    const struct exec_schema *input, struct exec_error *err);

@@ -22,7 +22,7 @@ static enum exec_code mark_join(struct plan *plan, struct plan_rel *rel, struct 
     struct plan_rel *left = rel->inputs[0], *right = rel->inputs[1];
     const uint32_t left_count = left->schema.field_count;
     const uint32_t right_count = right->schema.field_count;
-    const uint32_t keys = rel->spec->u.join.key_count;
+    const uint32_t keys = rel->key_count;
 
     for (uint32_t c = 0; c < rel->schema.field_count; c++) {
         if (c < left_count) {
@@ -34,12 +34,17 @@ static enum exec_code mark_join(struct plan *plan, struct plan_rel *rel, struct 
     }
     mark_exprs(rel->exprs, keys, left->needed);
     mark_exprs(rel->right_keys, keys, right->needed);
-    if (rel->residual != NULL) {
+    if (rel->residual != NULL || rel->verdict != NULL) {
         bool *both = plan_calloc(plan, left_count + right_count, sizeof *both, err);
         if (both == NULL) {
             return err->code;
         }
-        expr_mark_columns(rel->residual, both);
+        if (rel->residual != NULL) {
+            expr_mark_columns(rel->residual, both);
+        }
+        if (rel->verdict != NULL) {
+            expr_mark_columns(rel->verdict, both);
+        }
         for (uint32_t c = 0; c < left_count + right_count; c++) {
             bool *needed = c < left_count ? &left->needed[c] : &right->needed[c - left_count];
             *needed |= both[c];
@@ -110,7 +115,7 @@ static enum exec_code mark_inputs(struct plan *plan, struct plan_rel *rel, struc
 
 enum exec_code plan_prune(struct plan *plan, struct exec_error *err)
 {
-    for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
+    for (uint32_t i = 0; i < plan->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
         rel->needed = plan_calloc(plan, rel->schema.field_count, sizeof *rel->needed, err);
         if (rel->needed == NULL) {
@@ -121,7 +126,7 @@ enum exec_code plan_prune(struct plan *plan, struct exec_error *err)
         plan->root->needed[c] = true;
     }
     /* Users come after what they use, so every relation is complete when its turn comes. */
-    for (uint32_t i = plan->spec->rel_count; i-- > 0;) {
+    for (uint32_t i = plan->rel_count; i-- > 0;) {
         if (mark_inputs(plan, &plan->rels[i], err) != EXEC_OK) {
             return err->code;
         }

@@ -8,7 +8,8 @@
  *   predicates   towards the scans: through filters, projections of plain columns, sorts, and into
  *                the sides of joins where a dropped row cannot change what the other side yields
  *   limits       into the sort below
- *   build sides  the smaller input of an inner join, the side its kind needs for the others */
+ *   build sides  the smaller input of an inner join; of a semi, anti or mark join the left one only
+ *                where it is much smaller; otherwise the side that keeps the probe streaming */
 
 static bool any_raises(struct expr *const *exprs, uint32_t count)
 {
@@ -56,7 +57,7 @@ static struct expr *below_project(struct plan *plan, const struct plan_rel *rel,
 static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct expr **predicate,
                            struct exec_error *err)
 {
-    const enum exec_join_kind kind = rel->spec->u.join.kind;
+    const enum exec_join_kind kind = rel->join_kind;
     const uint32_t left_count = rel->inputs[0]->schema.field_count;
     const uint32_t count = rel->schema.field_count;
     const bool *used = columns_of(plan, *predicate, count, err);
@@ -106,9 +107,10 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
                    !any_raises(rel->exprs, rel->spec->u.sort.key_count) &&
                    push_down(plan, input, predicate, err);
         case EXEC_REL_JOIN: {
-            const uint32_t keys = rel->spec->u.join.key_count;
-            if (any_raises(rel->exprs, keys) || any_raises(rel->right_keys, keys) ||
-                (rel->residual != NULL && expr_can_raise(rel->residual))) {
+            if (any_raises(rel->exprs, rel->key_count) ||
+                any_raises(rel->right_keys, rel->key_count) ||
+                (rel->residual != NULL && expr_can_raise(rel->residual)) ||
+                (rel->verdict != NULL && expr_can_raise(rel->verdict))) {
                 return false;
             }
             const uint32_t side = below_join(plan, rel, &predicate, err);
@@ -178,31 +180,42 @@ static void fold_limit(struct plan_rel *limit)
     limit->is_folded = true;
 }
 
-static enum exec_code choose_side(struct plan_rel *rel, struct exec_error *err)
+/* Building costs more than probing, and rows kept on the build side wait for a pipe of their own.
+ */
+static const double LEFT_SEMI_FACTOR = 4;
+
+static bool wants_left(const struct plan_rel *rel)
 {
-    const struct plan_rel *left = rel->inputs[0], *right = rel->inputs[1];
-    const enum exec_join_kind kind = rel->spec->u.join.kind;
+    const double left = rel->inputs[0]->rows, right = rel->inputs[1]->rows;
+    const bool known = left >= 0 && right >= 0;
+
+    switch (rel->join_kind) {
+        case EXEC_JOIN_RIGHT: return true;
+        case EXEC_JOIN_INNER: return known && left < right;
+        case EXEC_JOIN_LEFT_SEMI:
+        case EXEC_JOIN_LEFT_ANTI:
+        case EXEC_JOIN_LEFT_MARK:
+        case EXEC_JOIN_LEFT_ANTI_NULL_AWARE:
+            return known && rel->key_count != 0 && left * LEFT_SEMI_FACTOR < right;
+        default: return false;
+    }
+}
+
+static void choose_side(struct plan_rel *rel)
+{
     const enum exec_build_side wish = rel->spec->u.join.build_side;
 
-    rel->builds_left = wish == EXEC_BUILD_LEFT;
-    if (wish == EXEC_BUILD_AUTO) {
-        rel->builds_left =
-            kind == EXEC_JOIN_RIGHT || (kind == EXEC_JOIN_INNER && left->rows >= 0 &&
-                                        right->rows >= 0 && left->rows < right->rows);
-    }
-    rel->probe_kind = kind;
+    rel->builds_left = wish == EXEC_BUILD_AUTO ? wants_left(rel) : wish == EXEC_BUILD_LEFT;
+    rel->probe_kind = rel->join_kind;
     if (!rel->builds_left) {
-        return EXEC_OK;
+        return;
     }
-    switch (kind) {
+    switch (rel->join_kind) {
         case EXEC_JOIN_INNER:
-        case EXEC_JOIN_FULL: return EXEC_OK;
-        case EXEC_JOIN_LEFT: rel->probe_kind = EXEC_JOIN_RIGHT; return EXEC_OK;
-        case EXEC_JOIN_RIGHT: rel->probe_kind = EXEC_JOIN_LEFT; return EXEC_OK;
-        default:
-            return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                             "join.build_side: LEFT is not implemented yet for semi, anti and "
-                             "mark joins");
+        case EXEC_JOIN_FULL: return;
+        case EXEC_JOIN_LEFT: rel->probe_kind = EXEC_JOIN_RIGHT; return;
+        case EXEC_JOIN_RIGHT: rel->probe_kind = EXEC_JOIN_LEFT; return;
+        default: rel->emits_build = true; return;
     }
 }
 
@@ -210,7 +223,7 @@ enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err)
 {
     bool knows_all = true;
 
-    for (uint32_t i = plan->spec->rel_count; i-- > 0;) {
+    for (uint32_t i = plan->rel_count; i-- > 0;) {
         struct plan_rel *rel = &plan->rels[i];
         if (rel->spec->kind == EXEC_REL_LIMIT) {
             fold_limit(rel);
@@ -219,15 +232,15 @@ enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err)
             return plan_fail_rel(rel, err);
         }
     }
-    for (uint32_t i = 0; i < plan->spec->rel_count; i++) {
+    for (uint32_t i = 0; i < plan->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
         if (rel->spec->kind == EXEC_REL_SCAN) {
             knows_all = knows_all && rel->rows >= 0;
             plan->rows_total += rel->rows;
         }
         plan_estimate(rel);
-        if (rel->spec->kind == EXEC_REL_JOIN && choose_side(rel, err) != EXEC_OK) {
-            return plan_fail_rel(rel, err);
+        if (rel->spec->kind == EXEC_REL_JOIN) {
+            choose_side(rel);
         }
     }
     if (!knows_all) {

@@ -10,8 +10,9 @@
 
 /* EXEC_OK, or EXEC_BAD_SPEC or EXEC_NOT_IMPLEMENTED with err->rel or err->expr set and a detail
  * that names the field. Afterwards every reference is in range and points backwards, every relation
- * but the last is used exactly once, and no expression unfolds beyond SPEC_NODES_MAX or
- * SPEC_DEPTH_MAX. */
+ * but the last is used, the plan unfolded into a tree has at most SPEC_TREE_RELS_MAX relations, and
+ * no expression unfolds beyond SPEC_NODES_MAX or SPEC_DEPTH_MAX. */
+enum { SPEC_TREE_RELS_MAX = 1024 };
 enum { SPEC_NODES_MAX = 65536, SPEC_DEPTH_MAX = 512 };
 enum exec_code spec_check(const struct exec_job_spec *spec, struct exec_error *err);
 

@@ -17,7 +17,8 @@ struct unfolded {
 struct checker {
     const struct exec_job_spec *spec;
     struct exec_error *err;
-    uint8_t used[EXEC_RELS_MAX];
+    bool used[EXEC_RELS_MAX];
+    uint32_t unfolded[EXEC_RELS_MAX]; /* relations in the tree below, itself included */
 };
 
 const char *spec_rel_name(enum exec_rel_kind kind)
@@ -227,12 +228,13 @@ static enum exec_code check_input(struct checker *checker, uint32_t self, uint32
     if (input > self) {
         return BAD("%s refers to relation %" PRIu32 ", which is not before it", field, input);
     }
-    if (checker->used[input - 1]++ != 0) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                         "%s: relation %" PRIu32 " is used more than once (repeat it instead)",
-                         field, input);
-    }
-    return EXEC_OK;
+    checker->used[input - 1] = true;
+    checker->unfolded[self] += checker->unfolded[input - 1];
+    return checker->unfolded[self] > SPEC_TREE_RELS_MAX
+               ? BAD("%s: with relations used more than once the plan unfolds to more than %d "
+                     "relations",
+                     field, SPEC_TREE_RELS_MAX)
+               : EXEC_OK;
 }
 
 static enum exec_code check_ref(const struct checker *checker, uint32_t expr, const char *field)
@@ -343,6 +345,11 @@ static enum exec_code check_join(struct checker *checker, const struct exec_rel 
     if (rel->u.join.kind <= EXEC_JOIN_NONE || rel->u.join.kind > EXEC_JOIN_ASOF) {
         return BAD("join.kind is missing");
     }
+    if (rel->u.join.kind == EXEC_JOIN_CROSS &&
+        (rel->u.join.key_count != 0 || rel->u.join.residual != 0)) {
+        return BAD("join.%s: a cross join has none (use an inner join)",
+                   rel->u.join.key_count != 0 ? "keys" : "residual");
+    }
     if (rel->u.join.strategy > EXEC_STRATEGY_RADIX_HASH ||
         rel->u.join.build_side > EXEC_BUILD_RIGHT) {
         return BAD("join.strategy or join.build_side is out of range");
@@ -427,6 +434,7 @@ static enum exec_code check_rel(struct checker *checker, const struct exec_rel *
     if (rel->label != NULL && strnlen(rel->label, EXEC_NAME_BYTES_MAX + 1) > EXEC_NAME_BYTES_MAX) {
         return BAD("label is longer than %d bytes", EXEC_NAME_BYTES_MAX);
     }
+    checker->unfolded[self] = 1;
     switch (rel->kind) {
         case EXEC_REL_SCAN: return check_scan(checker, rel);
         case EXEC_REL_FILTER:
@@ -535,7 +543,7 @@ enum exec_code spec_check(const struct exec_job_spec *spec, struct exec_error *e
         }
     }
     for (uint32_t i = 0; i + 1 < spec->rel_count; i++) {
-        if (checker.used[i] == 0) {
+        if (!checker.used[i]) {
             BAD("relation %" PRIu32 " (%s) is not used by any other; only the last one may be",
                 i + 1, spec_rel_name(spec->rels[i].kind));
             err->rel = i + 1;

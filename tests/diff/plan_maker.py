@@ -12,8 +12,9 @@ ARROW = {"i32": pa.int32(), "i64": pa.int64(), "f64": pa.float64(), "str": pa.st
 KIND = {"i32": 4, "i64": 5, "f64": 11, "str": 13, "bool": 1, "date": 15, "ts": 16}
 DUCK = {"i32": "INTEGER", "i64": "BIGINT", "f64": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN", "date": "DATE", "ts": "TIMESTAMP"}
 NUMERIC = ("i32", "i64", "f64")
-INNER, LEFT, RIGHT, FULL, SEMI, ANTI = 1, 2, 3, 4, 5, 6
-JOINS = {INNER: "INNER JOIN", LEFT: "LEFT JOIN", RIGHT: "RIGHT JOIN", FULL: "FULL JOIN"}
+INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MARK, NULL_AWARE, CROSS = 1, 2, 3, 4, 5, 6, 7, 8, 9
+JOINS = {INNER: "INNER JOIN", LEFT: "LEFT JOIN", RIGHT: "RIGHT JOIN", FULL: "FULL JOIN", CROSS: "CROSS JOIN"}
+JOIN_INPUT_MAX = 3000  # rows of a join's input; more are cut to the first 100
 EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -62,8 +63,9 @@ class Rel:
 
 
 class PlanMaker:
-    def __init__(self, rng, tables, counts, joins):
-        self.rng, self.tables, self.counts, self.joins = rng, tables, counts, joins
+    def __init__(self, rng, tables, counts, joins, size=lambda sql: 0):
+        self.rng, self.tables, self.counts, self.joins, self.size = rng, tables, counts, joins, size
+        self.sides = {}  # of the columns a residual refers to
         self.plan = plan_pb.Plan(version=1)
         self.serial = 0
 
@@ -81,7 +83,7 @@ class PlanMaker:
         return len(self.plan.exprs)
 
     def column(self, name):
-        return self.expr(column={"name": name}), name
+        return self.expr(column={"name": name, "side": self.sides.get(name, 0)}), name
 
     def literal(self, kind):
         value = random_value(self.rng, kind, 50)
@@ -189,25 +191,84 @@ class PlanMaker:
         self.count("project")
         return self.add(f"SELECT {', '.join(sqls)} FROM ({rel.sql}) q", out, project={"input": rel.index, "exprs": exprs})
 
+    def renamed(self, rel):
+        """The same rows under new names: for using a relation once more."""
+        columns = [(self.name(), kind) for _, kind in rel.columns]
+        exprs = [{"name": new, "expr": self.column(old)[0]} for (old, _), (new, _) in zip(rel.columns, columns)]
+        sql = "SELECT " + ", ".join(f"{old} AS {new}" for (old, _), (new, _) in zip(rel.columns, columns)) + f" FROM ({rel.sql}) q"
+        return self.add(sql, columns, project={"input": rel.index, "exprs": exprs})
+
+    def first(self, rel, count):
+        """The first rows by all columns."""
+        keys = [{"expr": self.column(name)[0], "direction": 1} for name, _ in rel.columns]
+        sort = self.add("", rel.columns, sort={"input": rel.index, "keys": keys, "limit": {"value": count}})
+        sql = f"SELECT * FROM ({rel.sql}) q ORDER BY {', '.join(name + ' ASC NULLS LAST' for name, _ in rel.columns)} LIMIT {count}"
+        return Rel(sort.index, sql, rel.columns)
+
+    def join_keys(self, left, right):
+        """Pairs of columns, and whether a NULL equals a NULL in them."""
+        rng = self.rng
+        same = [(l, r) for l in left.columns for r in right.columns if l[1] == r[1] != "dec"]
+        mixed = [(l, r) for l in left.columns for r in right.columns if l[1] != r[1] and l[1] in NUMERIC and r[1] in NUMERIC]
+        rng.shuffle(same)
+        rng.shuffle(mixed)
+        pairs = (mixed + same if rng.random() < 0.15 else same)[:rng.choice([1, 1, 1, 2, 3])]
+        if all(kind == "bool" for (_, kind), _ in pairs):
+            pairs = [p for p in same if p[0][1] == "i64"][:1]
+        return [(l, r, rng.random() < 0.15) for l, r in pairs]
+
+    def residual(self, left, right):
+        self.sides = {name: 1 for name, _ in left.columns} | {name: 2 for name, _ in right.columns}
+        index, sql = self.predicate(left.columns + right.columns)
+        self.sides = {}
+        return index, sql
+
     def join(self, left, right):
         rng = self.rng
-        pairs = [(l, r) for l in left.columns for r in right.columns if l[1] == r[1]]
-        rng.shuffle(pairs)
-        wanted = pairs[:rng.choice([1, 1, 1, 2, 3])]
-        if all(kind == "bool" for (_, kind), _ in wanted):
-            wanted = [p for p in pairs if p[0][1] == "i64"][:1]
         kind = rng.choice(self.joins)
-        keys = [{"left": self.column(l[0])[0], "right": self.column(r[0])[0]} for l, r in wanted]
-        on = " AND ".join(f"l.{l[0]} = r.{r[0]}" for l, r in wanted)
-        self.count(f"join {kind}")
-        for l, _ in wanted:
-            self.count("join key " + l[1])
+        pairs = [] if kind == CROSS or rng.random() < 0.1 else self.join_keys(left, right)
+        residual, residual_sql = (0, "TRUE") if kind == CROSS or rng.random() < 0.65 else self.residual(left, right)
+        plain = sum(not nulls for _, _, nulls in pairs)
+        if not pairs or (kind in (MARK, NULL_AWARE) and plain and (residual or len(pairs) > 1)):
+            small = self.first(right, rng.choice([3, 12]))  # nested loops, in every engine
+            right = small
+        keys = [{"left": self.column(l[0])[0], "right": self.column(r[0])[0], "nulls_equal": nulls} for l, r, nulls in pairs]
+        equal = [f"{l[0]} IS NOT DISTINCT FROM {r[0]}" if nulls else f"{l[0]} = {r[0]}" for l, r, nulls in pairs]
+        on = " AND ".join(equal + [residual_sql])
+        side = rng.choice([0, 0, 1, 2])
+        self.count(f"join {kind}" + (" without keys" if not pairs and kind != CROSS else ""))
+        self.count("build side " + ["chosen", "left", "right"][side])
+        if residual:
+            self.count("join residual")
+        for l, r, nulls in pairs:
+            self.count("join key " + (l[1] if l[1] == r[1] else "of two types") + (" null-safe" if nulls else ""))
+        relation = {"left": left.index, "right": right.index, "type": kind, "keys": keys, "residual": residual, "build_side": side}
         if kind in (SEMI, ANTI):
             word = "EXISTS" if kind == SEMI else "NOT EXISTS"
-            return self.add(f"SELECT * FROM ({left.sql}) l WHERE {word} (SELECT 1 FROM ({right.sql}) r WHERE {on})", left.columns,
-                            join={"left": left.index, "right": right.index, "type": kind, "keys": keys})
-        return self.add(f"SELECT * FROM ({left.sql}) l {JOINS[kind]} ({right.sql}) r ON {on}", left.columns + right.columns,
-                        join={"left": left.index, "right": right.index, "type": kind, "keys": keys})
+            return self.add(f"SELECT * FROM ({left.sql}) l WHERE {word} (SELECT 1 FROM ({right.sql}) r WHERE {on})", left.columns, join=relation)
+        if kind in (MARK, NULL_AWARE):
+            return self.null_aware(left, right, relation, equal, residual_sql, pairs)
+        condition = "" if kind == CROSS else " ON " + on
+        return self.add(f"SELECT * FROM ({left.sql}) l {JOINS[kind]} ({right.sql}) r{condition}", left.columns + right.columns, join=relation)
+
+    def null_aware(self, left, right, relation, equal, residual_sql, pairs):
+        """IN as a column, NOT IN as a filter: over the plain keys, the rest is the subquery's WHERE."""
+        plain = [text for text, (_, _, nulls) in zip(equal, pairs) if not nulls]
+        where = " AND ".join([text for text, (_, _, nulls) in zip(equal, pairs) if nulls] + [residual_sql])
+        if len(plain) == 1:
+            l, r = next((l, r) for l, r, nulls in pairs if not nulls)
+            mark = f"({l[0]} IN (SELECT {r[0]} FROM ({right.sql}) r WHERE {where}))"
+        elif plain:
+            mark = (f"(CASE WHEN EXISTS (SELECT 1 FROM ({right.sql}) r WHERE {where} AND {' AND '.join(plain)}) THEN TRUE "
+                    f"WHEN EXISTS (SELECT 1 FROM ({right.sql}) r WHERE {where} AND ({' AND '.join(plain)}) IS NULL) THEN NULL ELSE FALSE END)")
+        else:
+            mark = f"EXISTS (SELECT 1 FROM ({right.sql}) r WHERE {where})"
+        if relation["type"] == NULL_AWARE:
+            return self.add(f"SELECT * FROM ({left.sql}) l WHERE NOT {mark}", left.columns, join=relation)
+        joined = self.add("", left.columns, join=relation)
+        columns = left.columns + [(self.name(), "bool")]
+        exprs = [{"name": name, "expr": self.expr(column={"index": i + 1})} for i, (name, _) in enumerate(columns)]
+        return self.add(f"SELECT *, {mark} AS {columns[-1][0]} FROM ({left.sql}) l", columns, project={"input": joined.index, "exprs": exprs})
 
     def aggregate(self, rel):
         rng = self.rng
@@ -259,13 +320,21 @@ class PlanMaker:
     def make(self):
         rng = self.rng
         rel = self.scan()
-        for _ in range(rng.choice([0, 1, 1, 2])):
+        earlier = [rel]
+        for _ in range(rng.choice([0, 1, 1, 2, 3, 4, 5])):
             if rng.random() < 0.4:
                 rel = self.filter(rel)
-            right = self.scan()
+            if rng.random() < 0.15:
+                right = self.renamed(rng.choice(earlier))
+                self.count("relation used twice")
+            else:
+                right = self.scan()
             if rng.random() < 0.3:
                 right = self.filter(right)
+            if self.size(rel.sql) > JOIN_INPUT_MAX:
+                rel = self.first(rel, 100)
             rel = self.join(rel, right)
+            earlier.append(rel)
         if rng.random() < 0.5:
             rel = self.filter(rel)
         if rng.random() < 0.3:

@@ -84,10 +84,25 @@ static void make_key_types(struct spec_builder *b)
     spec_on(b, left_key, spec_column(b, "s"));
 }
 
-static void make_cross(struct spec_builder *b)
+static void make_asof(struct spec_builder *b)
 {
     const uint32_t left = spec_generator(b, "sequence", 10, 0);
-    spec_join(b, EXEC_JOIN_CROSS, left, spec_generator(b, "sequence", 10, 0));
+    spec_join(b, EXEC_JOIN_ASOF, left, spec_generator(b, "sequence", 10, 0));
+}
+
+static void make_residual_type(struct spec_builder *b)
+{
+    const uint32_t left = spec_generator(b, "sequence", 10, 0);
+    spec_join(b, EXEC_JOIN_LEFT, left, spec_generator(b, "sequence", 10, 0));
+    spec_residual(b, spec_side_column(b, 2, "i"));
+}
+
+static void make_residual_name(struct spec_builder *b)
+{
+    const uint32_t left = spec_generator(b, "sequence", 10, 0);
+    spec_join(b, EXEC_JOIN_LEFT, left, spec_generator(b, "sequence", 10, 0));
+    const uint32_t a = spec_side_column(b, 1, "i");
+    spec_residual(b, spec_call2(b, "lt", a, spec_side_column(b, 0, "i")));
 }
 
 static void make_raise(struct spec_builder *b)
@@ -116,7 +131,9 @@ Test(job_errors, name_their_place)
     expect_error(make_unknown_scan_column, EXEC_COLUMN_NOT_FOUND, 1, "it has: i, v, f, s");
     expect_error(make_not_bool, EXEC_TYPE_MISMATCH, 2, "int64, it must be bool");
     expect_error(make_key_types, EXEC_TYPE_MISMATCH, 3, "int64 and utf8 cannot be compared");
-    expect_error(make_cross, EXEC_NOT_IMPLEMENTED, 3, "cross");
+    expect_error(make_asof, EXEC_NOT_IMPLEMENTED, 3, "asof");
+    expect_error(make_residual_type, EXEC_TYPE_MISMATCH, 3, "join.residual is int64");
+    expect_error(make_residual_name, EXEC_COLUMN_NOT_FOUND, 3, "'i'");
     expect_error(make_raise, EXEC_BAD_ARGUMENT, 2, "");
     expect_error(make_expected, EXEC_SCHEMA_MISMATCH, 1, "is 'i' int64, expected was 'i' int32");
 }

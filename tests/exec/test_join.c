@@ -35,6 +35,7 @@ struct fixture {
     bool nulls_equal; /* of the last key */
     bool residual;
     enum exec_join_kind kind;
+    bool emits_build; /* the question of a semi, anti or mark join is about the build rows */
     uint64_t seed;
 };
 
@@ -85,7 +86,7 @@ static void prepare(struct joined *joined, const struct fixture *fixture)
     const uint32_t columns = fixture->key_count + 2;
     for (uint32_t c = 0; c < columns; c++) {
         joined->columns[c] = c;
-        joined->outputs[joined->output_count++] = (struct join_output){false, c};
+        joined->outputs[joined->output_count++] = (struct join_output){fixture->emits_build, c};
     }
     if (fixture->key_count > 0) {
         joined->nulls_equal[fixture->key_count - 1] = fixture->nulls_equal;
@@ -108,7 +109,7 @@ static enum exec_code try_create(struct harness *harness, struct joined *joined,
     for (uint32_t k = 0; k < fixture->key_count; k++) {
         joined->exprs[k] = harness_column(harness, k, &joined->types[k]);
     }
-    const struct join_plan plan = {
+    struct join_plan plan = {
         .rel = 3,
         .kind = fixture->kind,
         .key_count = fixture->key_count,
@@ -121,9 +122,13 @@ static enum exec_code try_create(struct harness *harness, struct joined *joined,
         .probe_column_count = columns,
         .outputs = joined->outputs,
         .output_count = joined->output_count,
-        .residual =
-            fixture->residual ? harness_less(harness, columns - 1, columns + columns - 1) : NULL,
+        .emits_build = fixture->emits_build,
     };
+    if (fixture->residual) {
+        const uint32_t probe = columns - 1, build = columns + columns - 1;
+        plan.residual = fixture->emits_build ? harness_less(harness, build, probe)
+                                             : harness_less(harness, probe, build);
+    }
     harness->out_types = joined->out_types;
     harness->refusals = fixture->refusals;
     harness->time_every = fixture->time_every;
@@ -158,7 +163,7 @@ static void finish(struct joined *joined)
     cells_free(&joined->probe);
 }
 
-static void check(const struct fixture *fixture)
+static void check_one(const struct fixture *fixture)
 {
     struct harness harness;
     struct joined joined;
@@ -173,10 +178,13 @@ static void check(const struct fixture *fixture)
     cr_assert_eq(harness.failure.code, EXEC_OK, "%s", harness.failure.detail);
 
     const uint32_t columns = fixture->key_count + 2;
+    for (uint32_t o = 0; fixture->emits_build && o < joined.output_count; o++) {
+        joined.outputs[o].from_build = false; /* the oracle asks about its probe side */
+    }
     const struct join_oracle oracle = {
         .kind = fixture->kind,
-        .build = &joined.build,
-        .probe = &joined.probe,
+        .build = fixture->emits_build ? &joined.probe : &joined.build,
+        .probe = fixture->emits_build ? &joined.build : &joined.probe,
         .build_keys = joined.columns,
         .probe_keys = joined.columns,
         .nulls_equal = joined.nulls_equal,
@@ -188,8 +196,9 @@ static void check(const struct fixture *fixture)
         .output_count = joined.output_count,
     };
     join_oracle_run(&oracle, &wanted);
-    snprintf(what, sizeof what, "kind %d, key kind %d x %u, workers %u, hash bits %u, seed %d",
-             (int)fixture->kind, fixture->key_types[0].kind, fixture->key_count, fixture->workers,
+    snprintf(what, sizeof what, "kind %d%s, key kind %d x %u, workers %u, hash bits %u, seed %d",
+             (int)fixture->kind, fixture->emits_build ? " of build rows" : "",
+             fixture->key_types[0].kind, fixture->key_count, fixture->workers,
              fixture->hash_bits_kept, (int)fixture->seed);
     lines_assert_equal(&harness.lines, &wanted, what);
     join_figures(join, &figures);
@@ -199,6 +208,17 @@ static void check(const struct fixture *fixture)
     lines_free(&wanted);
     harness_fini(&harness);
     finish(&joined);
+}
+
+static void check(const struct fixture *fixture)
+{
+    struct fixture turned = *fixture;
+
+    check_one(fixture);
+    if (fixture->kind >= EXEC_JOIN_LEFT_SEMI) {
+        turned.emits_build = true;
+        check_one(&turned);
+    }
 }
 
 static const struct exec_type int64_key[] = {TYPE_OF(INT64)};

@@ -48,9 +48,9 @@ static void spoil_missing_input(void)
 {
     b.rels[sorted - 1].u.sort.input = 0;
 }
-static void spoil_input_twice(void)
+static void spoil_cross(void)
 {
-    b.rels[joined - 1].u.join.right = filtered;
+    b.rels[joined - 1].u.join.kind = EXEC_JOIN_CROSS;
 }
 static void spoil_unused(void)
 {
@@ -169,7 +169,7 @@ static const struct {
     {spoil_forward_input, EXEC_BAD_SPEC, 2, 0, "filter.input refers to relation 5"},
     {spoil_self_input, EXEC_BAD_SPEC, 2, 0, "filter.input refers to relation 2"},
     {spoil_missing_input, EXEC_BAD_SPEC, 6, 0, "sort.input is missing"},
-    {spoil_input_twice, EXEC_NOT_IMPLEMENTED, 4, 0, "relation 2 is used more than once"},
+    {spoil_cross, EXEC_BAD_SPEC, 4, 0, "a cross join has none"},
     {spoil_unused, EXEC_BAD_SPEC, 5, 0, "is not used"},
     {spoil_predicate_range, EXEC_BAD_SPEC, 2, 0, "filter.predicate refers to expression 99"},
     {spoil_forward_expr, EXEC_BAD_SPEC, 0, 3, "call.args refers to expression 3"},
@@ -213,6 +213,23 @@ Test(spec_check, names_what_is_wrong)
         }
         spec_fini(&b);
     }
+}
+
+/* Each relation joins the one before with itself: 2^n copies of the first. */
+Test(spec_check, unfolded_trees_are_bounded)
+{
+    struct exec_error err = {0};
+    enum exec_code code = EXEC_OK;
+
+    spec_init(&b);
+    spec_generator(&b, "sequence", 1, 0);
+    for (uint32_t doublings = 1; doublings <= 40; doublings++) {
+        spec_join(&b, EXEC_JOIN_CROSS, doublings, doublings);
+        code = spec_check(spec_job(&b), &err);
+        cr_expect_eq(code, doublings < 10 ? EXEC_OK : EXEC_BAD_SPEC, "%u", doublings);
+    }
+    cr_expect_not_null(strstr(err.detail, "unfolds to more than 1024"), "%s", err.detail);
+    spec_fini(&b);
 }
 
 Test(spec_copy, shares_nothing)
