@@ -50,6 +50,7 @@ static enum cli_exit dispatch(const struct cli_options *options)
         case CLI_JOIN: return cmd_join(options);
         case CLI_GROUP: return cmd_group(options);
         case CLI_RUN: return cmd_run(options);
+        case CLI_SQL: return cmd_sql(options);
         case CLI_EXPLAIN: return cmd_explain(options);
         case CLI_JOBS: return cmd_jobs(options);
         case CLI_CANCEL: return cmd_cancel(options);

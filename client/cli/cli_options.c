@@ -18,6 +18,7 @@ enum {
     FOR_OUTPUT = 128,
     FOR_RUN = 256,
     FOR_CALL = 512,
+    FOR_SQL = 1024,
 };
 
 enum option_id {
@@ -197,6 +198,9 @@ static bool option_take(struct cli_options *options, enum option_id id, const ch
             return true;
         case OPTION_ANALYZE: options->analyze = true; return true;
         case OPTION_JSON: options->json = true; return true;
+        case OPTION_TABLE: return strchr(value, '=') > value && list_add(&options->tables, value);
+        case OPTION_FILE: options->sql_file = value; return value[0] != '\0';
+        case OPTION_PLAN: options->explain = true; return true;
         case OPTION_CSV: return list_add(&options->csv, value);
         case OPTION_TYPES: return list_add(&options->types, value);
         case OPTION_NULL_TEXT: return list_add(&options->null_texts, value);

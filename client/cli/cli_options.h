@@ -46,6 +46,10 @@ struct cli_options {
     bool analyze, json, replace;
     struct cli_list csv, types, null_texts;
 
+    struct cli_list tables; /* sql: NAME=PATH */
+    const char *sql_file;
+    bool explain, emit_plan;
+
     enum cli_format format;
     const char *out, *null_out;
     bool stats;

@@ -123,12 +123,13 @@ static bool is_arrow_stream(const char *path)
 }
 
 static int upload(const struct cli_options *options, struct morsel_connection *connection,
-                  morsel_read_fn *read_bytes, void *owner, struct cli_error *err)
+                  const struct upload_what *what, morsel_read_fn *read_bytes, void *owner,
+                  struct cli_error *err)
 {
     struct morsel_table_info *info = NULL;
     struct morsel_error error;
 
-    if (morsel_upload(connection, options->args[0], options->replace, 0, read_bytes, owner,
+    if (morsel_upload(connection, what->table, options->replace, 0, read_bytes, owner,
                       remote_timeout_ms(options), &info, &error) != 0) {
         /* The reason a read gave up is better than that it did. */
         if (err->exec.code == EXEC_OK) {
@@ -136,7 +137,7 @@ static int upload(const struct cli_options *options, struct morsel_connection *c
         }
         return -1;
     }
-    if (!options->quiet) {
+    if (!options->quiet && what->input == NULL) {
         fprintf(stderr, "%s: version %" PRIu64 ", %" PRIu64 " rows\n", info->name, info->version,
                 info->row_count);
     }
@@ -145,9 +146,10 @@ static int upload(const struct cli_options *options, struct morsel_connection *c
 }
 
 static int upload_arrow_file(const struct cli_options *options,
-                             struct morsel_connection *connection, struct cli_error *err)
+                             struct morsel_connection *connection, const struct upload_what *what,
+                             struct cli_error *err)
 {
-    const char *path = options->args[1];
+    const char *path = what->path;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0) {
@@ -155,32 +157,43 @@ static int upload_arrow_file(const struct cli_options *options,
                         strerror(errno));
         return -1;
     }
-    const int failed = upload(options, connection, file_read, &fd, err);
+    const int failed = upload(options, connection, what, file_read, &fd, err);
     close(fd);
     return failed;
 }
 
+/* Inputs of a statement are checked against --csv and --types all together. */
+static bool scan_what(struct plan_builder *plan, const struct cli_options *local,
+                      const struct upload_what *what, struct exec_error *err)
+{
+    const char *name = NULL;
+
+    if (what->input != NULL) {
+        return cli_input_files(plan, local, what->input, &what->path, 1, err) != 0;
+    }
+    return cli_input_scan(plan, local, what->path, &name, err) != 0 &&
+           cli_input_check_names(local, &name, 1, err) == EXEC_OK;
+}
+
 static int upload_scanned(const struct cli_options *options, struct morsel_connection *connection,
-                          struct cli_error *err)
+                          const struct upload_what *what, struct cli_error *err)
 {
     struct cli_options local = *options;
     struct plan_builder plan;
     struct source_job job = {0};
-    const char *name = NULL;
     int failed = -1;
 
     local.server = NULL; /* the file is here */
     plan_builder_init(&plan);
     struct job_source *source = NULL;
-    if (cli_input_scan(&plan, &local, options->args[1], &name, &err->exec) != 0 &&
-        cli_input_check_names(&local, &name, 1, &err->exec) == EXEC_OK) {
+    if (scan_what(&plan, &local, what, &err->exec)) {
         source = embedded_source_create(&local, err);
     }
     if (source != NULL) {
         struct arrow_pull pull = {.source = source, .err = err};
         job.spec = builder_spec(&plan);
         if (source->ops->start(source, &job, err) == 0) {
-            failed = upload(options, connection, pull_read, &pull, err);
+            failed = upload(options, connection, what, pull_read, &pull, err);
             source->ops->finish(source);
         }
         free(pull.pending);
@@ -188,6 +201,13 @@ static int upload_scanned(const struct cli_options *options, struct morsel_conne
     }
     plan_builder_fini(&plan);
     return failed;
+}
+
+int cmd_upload_file(const struct cli_options *options, struct morsel_connection *connection,
+                    const struct upload_what *what, struct cli_error *err)
+{
+    return is_arrow_stream(what->path) ? upload_arrow_file(options, connection, what, err)
+                                       : upload_scanned(options, connection, what, err);
 }
 
 enum cli_exit cmd_upload(const struct cli_options *options)
@@ -202,10 +222,8 @@ enum cli_exit cmd_upload(const struct cli_options *options)
     if (connection == NULL) {
         return run_fail(options, &err, NULL, false);
     }
-    const int failed = is_arrow_stream(options->args[1])
-                           ? upload_arrow_file(options, connection, &err)
-                           : upload_scanned(options, connection, &err);
-    if (failed != 0) {
+    const struct upload_what what = {.table = options->args[0], .path = options->args[1]};
+    if (cmd_upload_file(options, connection, &what, &err) != 0) {
         code = run_fail(options, &err, NULL, false);
     }
     remote_close(connection);

@@ -9,6 +9,7 @@
 enum cli_exit cmd_join(const struct cli_options *options);
 enum cli_exit cmd_group(const struct cli_options *options);
 enum cli_exit cmd_run(const struct cli_options *options);
+enum cli_exit cmd_sql(const struct cli_options *options);
 enum cli_exit cmd_explain(const struct cli_options *options);
 enum cli_exit cmd_jobs(const struct cli_options *options);
 enum cli_exit cmd_cancel(const struct cli_options *options);
@@ -34,6 +35,15 @@ enum exec_code cmd_join_plan(const struct cli_options *options, const char *cons
                              struct cli_error *err);
 enum exec_code cmd_group_plan(const struct cli_options *options, const char *const *args,
                               struct plan_builder *plan, struct cli_error *err);
+
+/* A file of this machine as a table of a server. 0, or -1 and err. */
+struct upload_what {
+    const char *table, *path;
+    const char
+        *input; /* what --csv and --types call it; NULL: by its file, and the result is told */
+};
+int cmd_upload_file(const struct cli_options *options, struct morsel_connection *connection,
+                    const struct upload_what *what, struct cli_error *err);
 
 /* A job file and what is made of it. */
 struct job_file {

@@ -398,12 +398,25 @@ static uint32_t lower_coalesce(struct sql_lowering *lowering, json_t *list, long
     return builder_call(lowering->plan, "coalesce", args, count, &origin);
 }
 
+/* NULL of the type of an expression: CASE WHEN false THEN it END. */
+static uint32_t null_like(struct sql_lowering *lowering, uint32_t typed)
+{
+    struct exec_when *when = builder_alloc(lowering->plan, sizeof *when);
+    const struct exec_literal no = {.type = {.kind = EXEC_TYPE_BOOL}};
+    const struct exec_expr expr = {.kind = EXEC_EXPR_CASE,
+                                   .u.case_when = {.branches = when, .branch_count = 1}};
+
+    when->when = builder_literal(lowering->plan, &no, NULL);
+    when->then = typed;
+    return builder_expr(lowering->plan, &expr, NULL);
+}
+
 static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long location)
 {
     json_t *branches = json_object_get(body, "args");
     const size_t count = json_array_size(branches);
     struct exec_when *whens = builder_alloc(lowering->plan, (count + 1) * sizeof *whens);
-    uint32_t subject = 0, otherwise = 0;
+    uint32_t subject = 0, otherwise = 0, typed = 0;
 
     if (json_object_get(body, "arg") != NULL) {
         subject = sql_lower_expr(lowering, json_object_get(body, "arg"));
@@ -417,11 +430,17 @@ static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long loc
         if (whens[i].when != 0 && subject != 0) {
             whens[i].when = call2(lowering, "eq", subject, whens[i].when, location);
         }
-        whens[i].then =
-            whens[i].when == 0 ? 0 : sql_lower_expr(lowering, json_object_get(branch, "result"));
+        if (whens[i].when == 0) {
+            return 0;
+        }
+        if (is_null_constant(json_object_get(branch, "result"))) {
+            continue; /* below */
+        }
+        whens[i].then = sql_lower_expr(lowering, json_object_get(branch, "result"));
         if (whens[i].then == 0) {
             return 0;
         }
+        typed = typed == 0 ? whens[i].then : typed;
     }
     json_t *fallback = json_object_get(body, "defresult");
     if (fallback != NULL && !is_null_constant(fallback)) { /* ELSE NULL is what no ELSE means */
@@ -429,6 +448,13 @@ static uint32_t lower_case(struct sql_lowering *lowering, json_t *body, long loc
         if (otherwise == 0) {
             return 0;
         }
+    }
+    typed = typed == 0 ? otherwise : typed;
+    if (typed == 0) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "CASE of nothing but NULL");
+    }
+    for (size_t i = 0; i < count; i++) {
+        whens[i].then = whens[i].then == 0 ? null_like(lowering, typed) : whens[i].then;
     }
     const struct exec_expr expr = {
         .kind = EXEC_EXPR_CASE,
@@ -456,6 +482,7 @@ static const char *engine_name(const char *name)
     } names[] = {
         {"btrim", "trim"},         {"ceiling", "ceil"},     {"pow", "power"},
         {"char_length", "length"}, {"substr", "substring"}, {"character_length", "length"},
+        {"mod", "modulo"},
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -472,13 +499,20 @@ static uint32_t lower_extract(struct sql_lowering *lowering, json_t *args, long 
     static const struct {
         const char *field, *function;
     } fields[] = {
-        {"year", "year"}, {"quarter", "quarter"}, {"month", "month"},
-        {"day", "day"},   {"dow", "day_of_week"}, {"doy", "day_of_year"},
-        {"hour", "hour"}, {"minute", "minute"},   {"second", "second"},
+        {"year", "year"}, {"quarter", "quarter"},    {"month", "month"},
+        {"day", "day"},   {"isodow", "day_of_week"}, {"doy", "day_of_year"},
+        {"hour", "hour"}, {"minute", "minute"},      {"second", "second"},
     };
     const char *field = json_string_value(json_object_get(
         json_object_get(json_object_get(json_array_get(args, 0), "A_Const"), "sval"), "sval"));
 
+    if (field != NULL && strcmp(field, "dow") == 0) { /* Sunday is 0 */
+        const struct exec_literal seven = {.type = {.kind = EXEC_TYPE_INT64}, .value.i64 = 7};
+        return call2(lowering, "modulo",
+                     call1(lowering, "day_of_week",
+                           sql_lower_expr(lowering, json_array_get(args, 1)), location),
+                     builder_literal(lowering->plan, &seven, NULL), location);
+    }
     for (size_t i = 0; field != NULL && i < sizeof fields / sizeof fields[0]; i++) {
         if (strcmp(fields[i].field, field) == 0) {
             return call1(lowering, fields[i].function,
@@ -504,7 +538,7 @@ static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long
     if (sql_is_aggregate(name)) {
         return sql_lower_aggregate(lowering, name, body, location);
     }
-    if (strcmp(name, "extract") == 0) {
+    if (strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) {
         return lower_extract(lowering, json_object_get(body, "args"), location);
     }
     if (json_object_get(body, "agg_filter") != NULL ||
@@ -575,8 +609,11 @@ uint32_t sql_lower_expr(struct sql_lowering *lowering, json_t *node)
         return sql_refuse(lowering, sql_node_location(node), EXEC_LIMIT,
                           "the expression is nested deeper than %d levels", DEPTH_MAX);
     }
+    uint32_t expr = 0;
     lowering->depth++;
-    const uint32_t expr = lower_node(lowering, node);
+    if (lowering->hook == NULL || !lowering->hook(lowering, node, &expr)) {
+        expr = lower_node(lowering, node);
+    }
     lowering->depth--;
     return expr;
 }

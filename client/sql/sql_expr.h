@@ -17,6 +17,11 @@ struct sql_lowering {
     struct sql_aggregates *aggregates; /* NULL: an aggregate call is an error here */
     struct exec_error *err;
     uint32_t depth;
+    /* Asked first about every node: true when it lowered the node (0: it failed) into *expr_out.
+     * NULL: none. */
+    bool (*hook)(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out);
+    void *hook_owner;
+    bool exact_literals; /* 0.1 is a decimal, not a float64 */
 };
 
 /* The index of the expression, or 0 and lowering->err. */

@@ -27,6 +27,39 @@ static bool number_literal(const char *digits, struct exec_literal *out)
     return *end == '\0';
 }
 
+/* "-12.50" as decimal128(4,2). False: an exponent, or more digits than a decimal has, or a whole
+ * number that int64 holds. */
+static bool decimal_literal(const char *digits, struct exec_literal *out)
+{
+    const bool negative = digits[0] == '-';
+    int count = 0, scale = -1;
+    unsigned __int128 value = 0;
+
+    if (number_literal(digits, out) && out->type.kind == EXEC_TYPE_INT64) {
+        return true;
+    }
+    for (const char *at = digits + negative; *at != '\0'; at++) {
+        if (*at == '.' && scale < 0) {
+            scale = 0;
+            continue;
+        }
+        if (*at < '0' || *at > '9' || count == EXEC_DECIMAL_DIGITS_MAX) {
+            return false;
+        }
+        value = value * 10 + (unsigned)(*at - '0');
+        count += value != 0 || scale >= 0;
+        scale += scale >= 0;
+    }
+    value = negative ? -value : value;
+    *out = (struct exec_literal){
+        .type = {.kind = EXEC_TYPE_DECIMAL128,
+                 .precision = (uint8_t)(count > 0 ? count : 1),
+                 .scale = (int8_t)(scale < 0 ? 0 : scale)},
+        .value.decimal = {.low = (uint64_t)value, .high = (int64_t)(uint64_t)(value >> 64)},
+    };
+    return true;
+}
+
 /* libpg_query 15 leaves out negative integers as well as zero (PostgreSQL folds the minus into the
  * literal, whose place is then the minus): the digits are read from the text. */
 static bool left_out_integer(struct sql_lowering *lowering, long location, int64_t *value_out)
@@ -61,6 +94,10 @@ bool sql_lower_literal(struct sql_lowering *lowering, json_t *body, struct exec_
             return left_out_integer(lowering, location, &out->value.i64);
         }
         out->value.i64 = json_integer_value(value);
+        return true;
+    }
+    if ((part = json_object_get(body, "fval")) != NULL && lowering->exact_literals &&
+        decimal_literal(json_string_value(json_object_get(part, "fval")), out)) {
         return true;
     }
     if ((part = json_object_get(body, "fval")) != NULL &&
@@ -163,6 +200,9 @@ bool sql_lower_type(struct sql_lowering *lowering, json_t *type_name, struct exe
         if (strcmp(type_names[i].sql, name) == 0) {
             return exec_type_parse(type_names[i].type, type_out);
         }
+    }
+    if (exec_type_parse(name, type_out)) { /* quoted: "timestamp[us,UTC]" */
+        return true;
     }
     sql_refuse(lowering, location, EXEC_BAD_SPEC, "unknown type '%.60s'", name);
     return false;

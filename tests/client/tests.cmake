@@ -30,3 +30,6 @@ set_tests_properties(client/cli PROPERTIES LABELS "client;e2e" TIMEOUT 600)
 add_test(NAME client/remote COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/client/remote_test.py $<TARGET_FILE:morsel>
   $<TARGET_FILE:morseld>)
 set_tests_properties(client/remote PROPERTIES LABELS "client;e2e" TIMEOUT 600)
+add_test(NAME client/sql COMMAND ${e2e_python} ${CMAKE_SOURCE_DIR}/tests/client/sql_test.py $<TARGET_FILE:morsel>
+  $<TARGET_FILE:morseld>)
+set_tests_properties(client/sql PROPERTIES LABELS "client;e2e" TIMEOUT 900)

@@ -1,0 +1,311 @@
+/* Expressions of a SELECT: what the lowering of sql_expr.c asks the query for. */
+#include "select_query.h"
+#include "sql_aggregate.h"
+
+uint32_t select_column(struct select_query *query, uint32_t id, long location)
+{
+    const uint32_t position = frame_position(query->frame, id);
+    const struct plan_origin origin = sql_origin(&query->lowering, location);
+
+    return position == 0 ? 0 : builder_column(query->run->plan, position, &origin);
+}
+
+static uint32_t lower_column(struct select_query *query, json_t *column_ref)
+{
+    const long location = (long)json_integer_value(json_object_get(column_ref, "location"));
+    const char *qualifier = NULL, *name = NULL;
+    struct select_query *owner = NULL;
+    const uint32_t id = select_resolve(query, column_ref, &owner);
+
+    if (id == 0) {
+        return 0;
+    }
+    const uint32_t column = select_column(query, id, location);
+    if (column != 0) {
+        return column;
+    }
+    sql_column_parts(column_ref, &qualifier, &name);
+    if (owner->grouped) {
+        return sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
+                          "column '%.60s' must be in GROUP BY or inside an aggregate", name);
+    }
+    return sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
+                      "a subquery that names column '%.60s' of the query around it is not "
+                      "implemented in this place",
+                      name);
+}
+
+/* ---- behind the grouping */
+
+static uint32_t lower_value(struct select_query *query, const struct select_value *value,
+                            long location)
+{
+    const struct exec_literal zero = {.type = {.kind = EXEC_TYPE_INT64}};
+    struct exec_expr cast = {.kind = EXEC_EXPR_CAST, .u.cast.to = {.kind = EXEC_TYPE_INT64}};
+    const uint32_t column = select_column(query, value->id, location);
+
+    if (!value->is_count || !query->misses_groups || column == 0) {
+        return column;
+    }
+    cast.u.cast.arg = column;
+    const uint32_t args[] = {builder_expr(query->run->plan, &cast, NULL),
+                             builder_literal(query->run->plan, &zero, NULL)};
+    return builder_call(query->run->plan, "coalesce", args, 2, NULL);
+}
+
+static bool lower_group_value(struct select_query *query, json_t *node, long location,
+                              uint32_t *expr_out)
+{
+    for (uint32_t k = 0; k < query->key_count; k++) {
+        if (query->keys[k].tree != NULL &&
+            tree_equal(node, query->keys[k].tree, select_same_column, query)) {
+            *expr_out = lower_value(query, &query->keys[k], location);
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t lower_call(struct select_query *query, json_t *node, const char *name,
+                           long location)
+{
+    for (uint32_t c = 0; query->grouped && c < query->call_count; c++) {
+        if (tree_equal(node, query->calls[c].tree, select_same_column, query)) {
+            return lower_value(query, &query->calls[c], location);
+        }
+    }
+    return sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
+                      "the aggregate %.40s() is not allowed here", name);
+}
+
+/* ---- types, as far as they are known without the engine */
+
+struct exec_type select_type(const struct select_query *query, uint32_t index)
+{
+    static const char *const same_type[] = {"coalesce", "least", "greatest", "negate", "abs"};
+    const struct exec_type unknown = {0};
+
+    if (index == 0) {
+        return unknown;
+    }
+    const struct exec_expr *expr = &query->run->plan->exprs[index - 1];
+    switch (expr->kind) {
+        case EXEC_EXPR_COLUMN:
+            return expr->u.column.name == NULL && expr->u.column.index <= query->frame->count
+                       ? query->frame->columns[expr->u.column.index - 1].type
+                       : unknown;
+        case EXEC_EXPR_LITERAL: return expr->u.literal.type;
+        case EXEC_EXPR_CAST: return expr->u.cast.to;
+        case EXEC_EXPR_IN_LIST: return (struct exec_type){.kind = EXEC_TYPE_BOOL};
+        case EXEC_EXPR_CASE: return select_type(query, expr->u.case_when.branches[0].then);
+        case EXEC_EXPR_CALL: break;
+        case EXEC_EXPR_NONE: return unknown;
+    }
+    for (size_t i = 0; i < sizeof same_type / sizeof same_type[0]; i++) {
+        if (strcmp(expr->u.call.function, same_type[i]) == 0) {
+            return select_type(query, expr->u.call.args[0]);
+        }
+    }
+    if (strcmp(expr->u.call.function, "date_trunc") == 0) {
+        return select_type(query, expr->u.call.args[1]);
+    }
+    if (strcmp(expr->u.call.function, "add") == 0 ||
+        strcmp(expr->u.call.function, "subtract") == 0) {
+        const struct exec_type left = select_type(query, expr->u.call.args[0]);
+        const struct exec_type right = select_type(query, expr->u.call.args[1]);
+        return left.kind == EXEC_TYPE_DATE32 && exec_type_is_integer(right.kind) ? left : unknown;
+    }
+    return unknown;
+}
+
+static bool is_text_constant(json_t *node)
+{
+    return json_object_get(tree_body(node, "A_Const"), "sval") != NULL;
+}
+
+static void cast_constant(json_t *node, const struct exec_type *type)
+{
+    char text[EXEC_TYPE_TEXT_BYTES];
+    json_t *constant = json_deep_copy(node);
+    json_t *cast =
+        json_pack("{s:o, s:{s:[{s:{s:s}}]}, s:I}", "arg", constant, "typeName", "names", "String",
+                  "sval", exec_type_text(type, text), "location",
+                  json_integer_value(json_object_get(tree_body(node, "A_Const"), "location")));
+
+    json_object_clear(node);
+    json_object_set_new(node, "TypeCast", cast);
+}
+
+/* `day <= '2020-01-01'`: a quoted constant beside a value that is no text takes its type. */
+static void type_constants(struct select_query *query, json_t *left, json_t *right)
+{
+    json_t *list = json_object_get(tree_body(right, "List"), "items");
+    json_t *item = NULL;
+    size_t i;
+    bool any = is_text_constant(right);
+
+    json_array_foreach(list, i, item)
+    {
+        any = any || is_text_constant(item);
+    }
+    if (!any || is_text_constant(left) || tree_has(left, "SubLink")) {
+        return;
+    }
+    const struct exec_type type = select_type(query, select_expr(query, left));
+    if (type.kind == EXEC_TYPE_NONE || type.kind == EXEC_TYPE_UTF8 ||
+        type.kind == EXEC_TYPE_BINARY) {
+        return;
+    }
+    if (list == NULL) {
+        cast_constant(right, &type);
+    }
+    json_array_foreach(list, i, item)
+    {
+        if (is_text_constant(item)) {
+            cast_constant(item, &type);
+        }
+    }
+}
+
+static bool is_comparison(json_t *a_expr)
+{
+    static const char *const kinds[] = {"AEXPR_IN", "AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN",
+                                        "AEXPR_DISTINCT", "AEXPR_NOT_DISTINCT"};
+    const char *kind = json_string_value(json_object_get(a_expr, "kind"));
+    const char *op = tree_string(json_array_get(json_object_get(a_expr, "name"), 0));
+
+    for (size_t i = 0; kind != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i], kind) == 0) {
+            return true;
+        }
+    }
+    return kind != NULL && op != NULL && strcmp(kind, "AEXPR_OP") == 0 &&
+           (op[0] == '=' || op[0] == '<' || op[0] == '>');
+}
+
+/* ---- functions whose rule for NULL is not the engine's */
+
+/* greatest(a, b) of SQL passes over NULLs: coalesce(greatest(a, b), a, b). */
+static uint32_t lower_extreme(struct select_query *query, json_t *body, long location)
+{
+    const char *op = json_string_value(json_object_get(body, "op"));
+    const char *function = op != NULL && strcmp(op, "IS_LEAST") == 0 ? "least" : "greatest";
+    const struct plan_origin origin = sql_origin(&query->lowering, location);
+    json_t *arg = NULL;
+    uint32_t result = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(body, "args"), i, arg)
+    {
+        const uint32_t next = select_expr(query, arg);
+        if (next == 0) {
+            return 0;
+        }
+        const uint32_t pair[] = {result, next};
+        const uint32_t both =
+            i == 0 ? 0 : builder_call(query->run->plan, function, pair, 2, &origin);
+        const uint32_t three[] = {both, result, next};
+        result = i == 0 ? next : builder_call(query->run->plan, "coalesce", three, 3, &origin);
+    }
+    return result;
+}
+
+/* concat() takes NULL for the empty text; || does not. */
+static uint32_t lower_concat(struct select_query *query, json_t *args, long location)
+{
+    const struct plan_origin origin = sql_origin(&query->lowering, location);
+    uint32_t *parts = builder_alloc(query->run->plan, (json_array_size(args) + 1) * sizeof *parts);
+    json_t *arg = NULL;
+    size_t i;
+
+    json_array_foreach(args, i, arg)
+    {
+        const uint32_t part = select_expr(query, arg);
+        const uint32_t pair[] = {part, builder_literal_text(query->run->plan, "", NULL)};
+        parts[i] = part == 0 ? 0 : builder_call(query->run->plan, "coalesce", pair, 2, &origin);
+        if (part == 0) {
+            return 0;
+        }
+    }
+    return builder_call(query->run->plan, "concat", parts, (uint32_t)json_array_size(args),
+                        &origin);
+}
+
+/* ---- the hook */
+
+static bool lower_function(struct select_query *query, json_t *node, json_t *body, long location,
+                           uint32_t *expr_out)
+{
+    const char *name = tree_function(body);
+
+    if (name == NULL || json_object_get(body, "over") != NULL) {
+        return false; /* refused there */
+    }
+    if (sql_is_aggregate(name)) {
+        *expr_out = lower_call(query, node, name, location);
+        return true;
+    }
+    if (strcmp(name, "concat") == 0) {
+        *expr_out = lower_concat(query, json_object_get(body, "args"), location);
+        return true;
+    }
+    return false;
+}
+
+static bool lower_cast(struct select_query *query, json_t *node, long location, uint32_t *expr_out)
+{
+    if (!select_is_interval(node)) {
+        return false;
+    }
+    *expr_out = sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
+                           "an interval is only implemented behind + or - of a date");
+    return true;
+}
+
+bool select_hook(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out)
+{
+    struct select_query *query = lowering->hook_owner;
+    json_t *body = NULL;
+    const char *kind = sql_node_kind(node, &body);
+    const long location = (long)json_integer_value(json_object_get(body, "location"));
+
+    if (query->grouped && lower_group_value(query, node, location, expr_out)) {
+        return true;
+    }
+    if (strcmp(kind, "ColumnRef") == 0) {
+        *expr_out = lower_column(query, body);
+        return true;
+    }
+    if (strcmp(kind, "FuncCall") == 0) {
+        return lower_function(query, node, body, location, expr_out);
+    }
+    if (strcmp(kind, "SubLink") == 0) {
+        *expr_out = select_sublink_value(query, body);
+        return true;
+    }
+    if (strcmp(kind, "MinMaxExpr") == 0) {
+        *expr_out = lower_extreme(query, body, location);
+        return true;
+    }
+    if (strcmp(kind, "TypeCast") == 0) {
+        return lower_cast(query, node, location, expr_out);
+    }
+    if (strcmp(kind, "A_Expr") != 0) {
+        return false;
+    }
+    if (is_comparison(body)) {
+        json_t *left = json_object_get(body, "lexpr"), *right = json_object_get(body, "rexpr");
+        type_constants(query, left, right);
+        if (is_text_constant(left)) {
+            type_constants(query, right, left);
+        }
+        *expr_out = 0;
+        return query->run->err->code != EXEC_OK; /* while learning a type */
+    }
+    return select_interval(query, node, expr_out);
+}
+
+uint32_t select_expr(struct select_query *query, json_t *node)
+{
+    return sql_lower_expr(&query->lowering, node);
+}

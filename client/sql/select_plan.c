@@ -1,0 +1,628 @@
+/* A SELECT from end to end; set operations and VALUES. */
+#include "select_plan.h"
+#include "select_query.h"
+
+/* ---- WITH */
+
+enum exec_code select_with(struct select_query *query, json_t *select)
+{
+    json_t *with = json_object_get(select, "withClause"), *node = NULL;
+    struct plan_builder *plan = query->run->plan;
+    size_t i;
+
+    if (json_is_true(json_object_get(with, "recursive"))) {
+        sql_refuse(&query->lowering, (long)json_integer_value(json_object_get(with, "location")),
+                   EXEC_NOT_IMPLEMENTED, "WITH RECURSIVE is not implemented yet");
+        return EXEC_NOT_IMPLEMENTED;
+    }
+    json_array_foreach(json_object_get(with, "ctes"), i, node)
+    {
+        json_t *body = tree_body(node, "CommonTableExpr");
+        const char *name = json_string_value(json_object_get(body, "ctename"));
+        struct select_cte *cte = builder_alloc(plan, sizeof *cte);
+        *cte = (struct select_cte){
+            .next = query->ctes,
+            .name = builder_text(plan, name, strlen(name)),
+            .body = tree_body(json_object_get(body, "ctequery"), "SelectStmt"),
+            .columns = json_object_get(body, "aliascolnames"),
+            .visible = query->ctes,
+        };
+        if (cte->body == NULL) {
+            sql_refuse(&query->lowering,
+                       (long)json_integer_value(json_object_get(body, "location")),
+                       EXEC_NOT_IMPLEMENTED, "WITH of anything but a SELECT");
+            return EXEC_NOT_IMPLEMENTED;
+        }
+        query->ctes = cte;
+    }
+    return EXEC_OK;
+}
+
+/* ---- rows from nothing */
+
+uint32_t select_rows(struct select_run *run, struct select_frame *frame, int64_t count)
+{
+    static const char *const columns[] = {"i"};
+    const struct exec_rel rel = {
+        .kind = EXEC_REL_SCAN,
+        .u.scan = {.source = EXEC_SCAN_GENERATOR,
+                   .generator = "sequence",
+                   .generator_rows = count,
+                   .columns = columns,
+                   .column_count = 1},
+    };
+    const struct exec_type type = {.kind = EXEC_TYPE_INT64};
+
+    frame_add(run->plan, frame, select_new_id(run), &type);
+    return builder_rel(run->plan, &rel);
+}
+
+static bool is_null(json_t *node)
+{
+    return json_is_true(json_object_get(tree_body(node, "A_Const"), "isnull"));
+}
+
+/* Column c of VALUES: CASE of the row's number. */
+static uint32_t values_column(struct select_query *query, json_t *lists, size_t c)
+{
+    struct plan_builder *plan = query->run->plan;
+    const size_t rows = json_array_size(lists);
+    struct exec_when *whens = builder_alloc(plan, (rows + 1) * sizeof *whens);
+    uint32_t count = 0;
+
+    for (size_t r = 0; r < rows; r++) {
+        json_t *items = json_object_get(tree_body(json_array_get(lists, r), "List"), "items");
+        json_t *item = json_array_get(items, c);
+        if (is_null(item)) {
+            continue; /* what no branch means */
+        }
+        const struct exec_literal number = {.type = {.kind = EXEC_TYPE_INT64},
+                                            .value.i64 = (int64_t)r};
+        const uint32_t pair[] = {builder_column(plan, 1, NULL),
+                                 builder_literal(plan, &number, NULL)};
+        whens[count].when = builder_call(plan, "eq", pair, 2, NULL);
+        whens[count].then = select_expr(query, item);
+        if (whens[count++].then == 0) {
+            return 0;
+        }
+    }
+    if (count == 0) {
+        const struct exec_literal null = {.type = {.kind = EXEC_TYPE_UTF8}, .is_null = true};
+        return builder_literal(plan, &null, NULL);
+    }
+    const struct exec_expr expr = {.kind = EXEC_EXPR_CASE,
+                                   .u.case_when = {.branches = whens, .branch_count = count}};
+    return builder_expr(plan, &expr, NULL);
+}
+
+/* A projection of `exprs` as the output. */
+static void project(struct select_query *query, const uint32_t *exprs, const char **names,
+                    uint32_t count, struct select_output *out)
+{
+    struct plan_builder *plan = query->run->plan;
+    struct exec_named_expr *named = builder_alloc(plan, (count + 1) * sizeof *named);
+
+    out->names = names;
+    out->frame = (struct select_frame){0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct exec_type type = select_type(query, exprs[i]);
+        named[i] = (struct exec_named_expr){.name = names[i], .expr = exprs[i]};
+        frame_add(plan, &out->frame, select_new_id(query->run), &type);
+    }
+    const struct exec_rel rel = {
+        .kind = EXEC_REL_PROJECT,
+        .u.project = {.input = query->frame->rel, .exprs = named, .expr_count = count},
+    };
+    out->frame.rel = builder_rel(plan, &rel);
+}
+
+static enum exec_code lower_values(struct select_query *query, json_t *lists,
+                                   struct select_output *out)
+{
+    struct plan_builder *plan = query->run->plan;
+    const size_t rows = json_array_size(lists);
+    json_t *first = json_object_get(tree_body(json_array_get(lists, 0), "List"), "items");
+    const uint32_t count = (uint32_t)json_array_size(first);
+    uint32_t *exprs = builder_alloc(plan, (count + 1) * sizeof *exprs);
+    const char **names = builder_alloc(plan, (count + 1) * sizeof *names);
+
+    for (size_t r = 0; r < rows; r++) {
+        json_t *items = json_object_get(tree_body(json_array_get(lists, r), "List"), "items");
+        if (json_array_size(items) != count || rows > SELECT_VALUES_MAX) {
+            sql_refuse(&query->lowering, sql_node_location(json_array_get(items, 0)),
+                       rows > SELECT_VALUES_MAX ? EXEC_LIMIT : EXEC_BAD_SPEC,
+                       rows > SELECT_VALUES_MAX ? "VALUES of more than 1000 rows"
+                                                : "VALUES: rows of different length");
+            return query->run->err->code;
+        }
+    }
+    query->frame->rel = select_rows(query->run, query->frame, (int64_t)rows);
+    query->frame_fixed = true;
+    for (uint32_t c = 0; c < count; c++) {
+        exprs[c] = values_column(query, lists, c);
+        names[c] = builder_printf(plan, "column%u", c + 1);
+        if (exprs[c] == 0) {
+            return query->run->err->code;
+        }
+    }
+    project(query, exprs, names, count, out);
+    out->one_row = rows == 1;
+    return EXEC_OK;
+}
+
+/* ---- the select list */
+
+static const char *own_name(struct plan_builder *plan, json_t *tree, uint32_t number)
+{
+    const char *qualifier = NULL, *name = NULL;
+    json_t *cast = tree_body(tree, "TypeCast");
+
+    if (cast != NULL) {
+        return own_name(plan, json_object_get(cast, "arg"), number);
+    }
+    if (tree_body(tree, "ColumnRef") != NULL) {
+        sql_column_parts(tree_body(tree, "ColumnRef"), &qualifier, &name);
+    } else if (tree_body(tree, "FuncCall") != NULL) {
+        name = tree_function(tree_body(tree, "FuncCall"));
+    } else if (tree_body(tree, "CoalesceExpr") != NULL) {
+        name = "coalesce";
+    } else if (tree_body(tree, "CaseExpr") != NULL) {
+        name = "case";
+    }
+    return name != NULL ? builder_text(plan, name, strlen(name))
+                        : builder_printf(plan, "column%u", number);
+}
+
+static struct select_target *add_target(struct plan_builder *plan, struct select_targets *targets)
+{
+    if (targets->count == targets->room) {
+        targets->room = targets->room == 0 ? 32 : 2 * targets->room;
+        struct select_target *moved = builder_alloc(plan, targets->room * sizeof *moved);
+        if (targets->count > 0) {
+            memcpy(moved, targets->items, targets->count * sizeof *moved);
+        }
+        targets->items = moved;
+    }
+    return &targets->items[targets->count++];
+}
+
+static enum exec_code expand_star(struct select_query *query, const char *qualifier, long location,
+                                  struct select_targets *targets)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < query->names.count; i++) {
+        const struct select_name *item = &query->names.items[i];
+        if (qualifier == NULL
+                ? item->qualified_only
+                : item->qualifier == NULL || strcmp(item->qualifier, qualifier) != 0) {
+            continue;
+        }
+        *add_target(query->run->plan, targets) =
+            (struct select_target){.name = item->name, .id = item->id, .location = location};
+        found++;
+    }
+    if (found == 0) {
+        sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
+                   qualifier == NULL ? "* without FROM%s" : "no table in FROM is called '%.60s'",
+                   qualifier == NULL ? "" : qualifier);
+        return EXEC_BAD_SPEC;
+    }
+    return EXEC_OK;
+}
+
+static enum exec_code read_targets(struct select_query *query, json_t *list,
+                                   struct select_targets *targets)
+{
+    json_t *node = NULL;
+    size_t i;
+
+    json_array_foreach(list, i, node)
+    {
+        json_t *target = json_object_get(node, "ResTarget");
+        json_t *tree = json_object_get(target, "val");
+        json_t *column = tree_body(tree, "ColumnRef");
+        const char *given = json_string_value(json_object_get(target, "name"));
+        const char *qualifier = NULL, *name = NULL;
+        const long location = (long)json_integer_value(json_object_get(target, "location"));
+        if (column != NULL && sql_column_parts(column, &qualifier, &name) && name == NULL) {
+            if (expand_star(query, qualifier, location, targets) != EXEC_OK) {
+                return query->run->err->code;
+            }
+            continue;
+        }
+        struct select_target *added = add_target(query->run->plan, targets);
+        *added = (struct select_target){
+            .name = given != NULL ? builder_text(query->run->plan, given, strlen(given))
+                                  : own_name(query->run->plan, tree, targets->count),
+            .named = given != NULL,
+            .tree = tree,
+            .location = location,
+        };
+    }
+    return EXEC_OK;
+}
+
+static uint32_t lower_target(struct select_query *query, const struct select_target *target)
+{
+    struct exec_literal null = {.type = {.kind = EXEC_TYPE_UTF8}, .is_null = true};
+
+    if (target->tree == NULL) {
+        const uint32_t column = select_column(query, target->id, target->location);
+        return column != 0 ? column
+                           : sql_refuse(&query->lowering, target->location, EXEC_BAD_SPEC,
+                                        "column '%.60s' must be in GROUP BY or inside an aggregate",
+                                        target->name);
+    }
+    return is_null(target->tree) ? builder_literal(query->run->plan, &null, NULL)
+                                 : select_expr(query, target->tree);
+}
+
+/* ---- ORDER BY, LIMIT */
+
+static enum exec_direction direction_of(json_t *sort_by)
+{
+    const char *dir = json_string_value(json_object_get(sort_by, "sortby_dir"));
+    const char *nulls = json_string_value(json_object_get(sort_by, "sortby_nulls"));
+    const bool desc = dir != NULL && strcmp(dir, "SORTBY_DESC") == 0;
+    const bool said = nulls != NULL && strcmp(nulls, "SORTBY_NULLS_DEFAULT") != 0;
+    const bool first = said ? strcmp(nulls, "SORTBY_NULLS_FIRST") == 0 : desc;
+
+    if (desc) {
+        return first ? EXEC_DESC_NULLS_FIRST : EXEC_DESC_NULLS_LAST;
+    }
+    return first ? EXEC_ASC_NULLS_FIRST : EXEC_ASC_NULLS_LAST;
+}
+
+/* Which output column an ORDER BY item is, from 1: by number, by name, or (same_tree) because the
+ * select list has the expression. 0: none; -1: refused. */
+static int output_of(struct select_query *query, json_t *node, const char *const *names,
+                     const struct select_targets *targets, uint32_t count)
+{
+    json_t *number = json_object_get(tree_body(node, "A_Const"), "ival");
+    const char *qualifier = NULL, *name = NULL;
+    json_t *column = tree_body(node, "ColumnRef");
+
+    if (number != NULL) {
+        const int64_t at = json_integer_value(json_object_get(number, "ival"));
+        if (at < 1 || at > count) {
+            sql_refuse(&query->lowering, sql_node_location(node), EXEC_BAD_SPEC,
+                       "ORDER BY: there is no column %lld in the select list", (long long)at);
+            return -1;
+        }
+        return (int)at;
+    }
+    if (column != NULL && sql_column_parts(column, &qualifier, &name) && qualifier == NULL &&
+        name != NULL) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (strcmp(names[i], name) == 0) {
+                return (int)i + 1;
+            }
+        }
+    }
+    for (uint32_t i = 0; targets != NULL && i < targets->count; i++) {
+        if (targets->items[i].tree != NULL &&
+            tree_equal(node, targets->items[i].tree, select_same_column, query)) {
+            return (int)i + 1;
+        }
+    }
+    return 0;
+}
+
+static void add_sort(struct select_query *query, struct select_frame *frame,
+                     const struct exec_sort_key *keys, uint32_t count)
+{
+    const struct exec_rel rel = {
+        .kind = EXEC_REL_SORT,
+        .u.sort = {.input = frame->rel, .keys = keys, .key_count = count, .limit = -1},
+    };
+
+    frame->rel = builder_rel(query->run->plan, &rel);
+}
+
+/* ORDER BY over the output, whose columns it must name. */
+static enum exec_code sort_output(struct select_query *query, json_t *clause,
+                                  const struct select_targets *targets, struct select_output *out)
+{
+    const uint32_t count = (uint32_t)json_array_size(clause);
+    struct plan_builder *plan = query->run->plan;
+    struct exec_sort_key *keys = builder_alloc(plan, (count + 1) * sizeof *keys);
+
+    for (uint32_t i = 0; i < count; i++) {
+        json_t *sort_by = json_object_get(json_array_get(clause, i), "SortBy");
+        json_t *node = json_object_get(sort_by, "node");
+        const int at = output_of(query, node, out->names, targets, out->frame.count);
+        if (at == 0) {
+            sql_refuse(&query->lowering, sql_node_location(node), EXEC_BAD_SPEC,
+                       "ORDER BY of DISTINCT or a set operation must name columns of the select "
+                       "list");
+        }
+        if (at <= 0) {
+            return query->run->err->code;
+        }
+        const struct plan_origin origin = sql_origin(&query->lowering, sql_node_location(node));
+        keys[i] = (struct exec_sort_key){.expr = builder_column(plan, (uint32_t)at, &origin),
+                                         .direction = direction_of(sort_by)};
+    }
+    if (count > 0) {
+        add_sort(query, &out->frame, keys, count);
+    }
+    return EXEC_OK;
+}
+
+/* ORDER BY before the projection, where every column still is. */
+static enum exec_code sort_input(struct select_query *query, json_t *clause,
+                                 const struct select_targets *targets, const char *const *names,
+                                 const uint32_t *exprs)
+{
+    const uint32_t count = (uint32_t)json_array_size(clause);
+    struct exec_sort_key *keys = builder_alloc(query->run->plan, (count + 1) * sizeof *keys);
+
+    for (uint32_t i = 0; i < count; i++) {
+        json_t *sort_by = json_object_get(json_array_get(clause, i), "SortBy");
+        json_t *node = json_object_get(sort_by, "node");
+        const int at = output_of(query, node, names, NULL, targets->count);
+        if (at < 0) {
+            return query->run->err->code;
+        }
+        keys[i].direction = direction_of(sort_by);
+        keys[i].expr = at > 0 ? exprs[at - 1] : select_expr(query, node);
+        if (keys[i].expr == 0) {
+            return query->run->err->code;
+        }
+    }
+    if (count > 0) {
+        add_sort(query, query->frame, keys, count);
+    }
+    return EXEC_OK;
+}
+
+static enum exec_code limit_number(struct select_query *query, json_t *node, int64_t fallback,
+                                   int64_t *out)
+{
+    json_t *constant = tree_body(node, "A_Const");
+    struct exec_literal literal;
+
+    *out = fallback;
+    if (node == NULL || is_null(node)) {
+        return EXEC_OK;
+    }
+    if (constant == NULL || !sql_lower_literal(&query->lowering, constant, &literal) ||
+        literal.type.kind != EXEC_TYPE_INT64 || literal.value.i64 < 0) {
+        sql_refuse(&query->lowering, sql_node_location(node), EXEC_BAD_SPEC,
+                   "LIMIT and OFFSET take a whole number that is not negative");
+        return EXEC_BAD_SPEC;
+    }
+    *out = literal.value.i64;
+    return EXEC_OK;
+}
+
+static enum exec_code add_limit(struct select_query *query, json_t *select,
+                                struct select_frame *frame, bool *one_row)
+{
+    const char *option = json_string_value(json_object_get(select, "limitOption"));
+    struct exec_rel rel = {.kind = EXEC_REL_LIMIT, .u.limit.input = frame->rel};
+    json_t *count = json_object_get(select, "limitCount");
+    json_t *offset = json_object_get(select, "limitOffset");
+
+    if (option != NULL && strcmp(option, "LIMIT_OPTION_WITH_TIES") == 0) {
+        sql_refuse(&query->lowering, sql_node_location(count), EXEC_NOT_IMPLEMENTED,
+                   "FETCH ... WITH TIES is not implemented yet");
+        return EXEC_NOT_IMPLEMENTED;
+    }
+    if (limit_number(query, count, -1, &rel.u.limit.count) != EXEC_OK ||
+        limit_number(query, offset, 0, &rel.u.limit.offset) != EXEC_OK) {
+        return query->run->err->code;
+    }
+    if (rel.u.limit.count >= 0 || rel.u.limit.offset > 0) {
+        frame->rel = builder_rel(query->run->plan, &rel);
+    }
+    *one_row = *one_row || (rel.u.limit.count >= 0 && rel.u.limit.count <= 1);
+    return EXEC_OK;
+}
+
+static void add_distinct(struct select_query *query, struct select_frame *frame)
+{
+    const struct exec_rel rel = {.kind = EXEC_REL_DISTINCT, .u.distinct.input = frame->rel};
+
+    frame->rel = builder_rel(query->run->plan, &rel);
+}
+
+/* ---- set operations */
+
+static enum exec_code lower_set(struct select_query *query, json_t *select,
+                                struct select_output *out)
+{
+    struct select_run *run = query->run;
+    const char *op = json_string_value(json_object_get(select, "op"));
+    const bool all = json_is_true(json_object_get(select, "all"));
+    struct select_output right = {0};
+
+    if (select_lower(run, json_object_get(select, "larg"), query->outer, query->ctes, out) !=
+            EXEC_OK ||
+        select_lower(run, json_object_get(select, "rarg"), query->outer, query->ctes, &right) !=
+            EXEC_OK) {
+        return run->err->code;
+    }
+    out->one_row = false;
+    if (out->frame.count != right.frame.count) {
+        return EXEC_FAIL(run->err, EXEC_BAD_SPEC, "%s: the sides of %s have %u and %u columns",
+                         run->text->option, op + 6, out->frame.count, right.frame.count);
+    }
+    if (strcmp(op, "SETOP_UNION") == 0) {
+        uint32_t *inputs = builder_alloc(run->plan, 2 * sizeof *inputs);
+        inputs[0] = out->frame.rel;
+        inputs[1] = right.frame.rel;
+        const struct exec_rel rel = {.kind = EXEC_REL_UNION_ALL,
+                                     .u.union_all = {.inputs = inputs, .input_count = 2}};
+        out->frame.rel = builder_rel(run->plan, &rel);
+        for (uint32_t c = 0; c < out->frame.count; c++) { /* the common type is the engine's */
+            if (!exec_type_equal(&out->frame.columns[c].type, &right.frame.columns[c].type)) {
+                out->frame.columns[c].type = (struct exec_type){0};
+            }
+        }
+    } else {
+        struct select_join join = {
+            .kind = strcmp(op, "SETOP_EXCEPT") == 0 ? EXEC_JOIN_LEFT_ANTI : EXEC_JOIN_LEFT_SEMI,
+            .nulls_equal = true,
+        };
+        for (uint32_t c = 0; c < out->frame.count; c++) {
+            if (select_join_key(query, &join, builder_column(run->plan, c + 1, NULL),
+                                builder_column(run->plan, c + 1, NULL), 0) != EXEC_OK) {
+                return run->err->code;
+            }
+        }
+        if (all) {
+            return EXEC_FAIL(run->err, EXEC_NOT_IMPLEMENTED, "%s: %s ALL is not implemented yet",
+                             run->text->option, op + 6);
+        }
+        select_join_frames(query, &out->frame, &right.frame, &join);
+    }
+    if (!all) {
+        add_distinct(query, &out->frame);
+    }
+    return EXEC_OK;
+}
+
+/* ---- one SELECT */
+
+static enum exec_code lower_lists(struct select_query *query, json_t *select,
+                                  struct select_targets *targets, struct select_output *out)
+{
+    struct plan_builder *plan = query->run->plan;
+    json_t *distinct = json_object_get(select, "distinctClause");
+    json_t *order = json_object_get(select, "sortClause");
+    uint32_t *exprs = builder_alloc(plan, (targets->count + 1) * sizeof *exprs);
+    const char **names = builder_alloc(plan, (targets->count + 1) * sizeof *names);
+
+    if (json_is_object(json_array_get(distinct, 0)) &&
+        json_object_size(json_array_get(distinct, 0)) != 0) {
+        sql_refuse(&query->lowering, sql_node_location(json_array_get(distinct, 0)),
+                   EXEC_NOT_IMPLEMENTED, "DISTINCT ON is not implemented yet");
+        return EXEC_NOT_IMPLEMENTED;
+    }
+    for (uint32_t t = 0; t < targets->count; t++) {
+        names[t] = targets->items[t].name;
+        exprs[t] = lower_target(query, &targets->items[t]);
+        if (exprs[t] == 0) {
+            return query->run->err->code;
+        }
+    }
+    if (distinct == NULL) {
+        if (sort_input(query, order, targets, names, exprs) != EXEC_OK ||
+            add_limit(query, select, query->frame, &out->one_row) != EXEC_OK) {
+            return query->run->err->code;
+        }
+        project(query, exprs, names, targets->count, out);
+        return EXEC_OK;
+    }
+    project(query, exprs, names, targets->count, out);
+    add_distinct(query, &out->frame);
+    if (sort_output(query, order, targets, out) != EXEC_OK) {
+        return query->run->err->code;
+    }
+    return add_limit(query, select, &out->frame, &out->one_row);
+}
+
+static enum exec_code check_correlated(struct select_query *query)
+{
+    if (json_array_size(query->correlated) == 0) {
+        return EXEC_OK;
+    }
+    sql_refuse(&query->lowering, sql_node_location(json_array_get(query->correlated, 0)),
+               EXEC_NOT_IMPLEMENTED,
+               "a subquery with GROUP BY, LIMIT or no aggregate that names columns of the query "
+               "around it is not implemented yet");
+    return EXEC_NOT_IMPLEMENTED;
+}
+
+static enum exec_code lower_select(struct select_query *query, json_t *select,
+                                   struct select_output *out)
+{
+    json_t *having = json_array(), *conjunct = NULL;
+    struct select_targets targets = {0};
+    enum exec_code code = EXEC_OK;
+    size_t i;
+
+    if (json_object_get(select, "windowClause") != NULL) {
+        code = EXEC_FAIL(query->run->err, EXEC_NOT_IMPLEMENTED, "%s: WINDOW is not implemented yet",
+                         query->run->text->option);
+    }
+    code = code == EXEC_OK ? select_from(query, select) : code;
+    code = code == EXEC_OK ? check_correlated(query) : code;
+    code = code == EXEC_OK ? read_targets(query, json_object_get(select, "targetList"), &targets)
+                           : code;
+    code = code == EXEC_OK ? select_group(query, select, &targets) : code;
+    out->one_row =
+        json_object_get(select, "fromClause") == NULL || (query->grouped && query->key_count == 0);
+    tree_flatten(json_object_get(select, "havingClause"), "AND_EXPR", having);
+    json_array_foreach(having, i, conjunct)
+    {
+        code = code == EXEC_OK ? select_conjunct(query, conjunct) : code;
+    }
+    code = code == EXEC_OK ? lower_lists(query, select, &targets, out) : code;
+    json_decref(having);
+    return code;
+}
+
+static enum exec_code lower_any(struct select_query *query, json_t *select,
+                                struct select_output *out)
+{
+    const char *op = json_string_value(json_object_get(select, "op"));
+    json_t *lists = json_object_get(select, "valuesLists");
+    const bool is_set = op != NULL && strcmp(op, "SETOP_NONE") != 0;
+
+    if (select_with(query, select) != EXEC_OK) {
+        return query->run->err->code;
+    }
+    if (json_object_get(select, "lockingClause") != NULL ||
+        json_object_get(select, "intoClause") != NULL) {
+        return EXEC_FAIL(query->run->err, EXEC_NOT_IMPLEMENTED,
+                         "%s: SELECT INTO and FOR UPDATE are not implemented",
+                         query->run->text->option);
+    }
+    if (!is_set && lists == NULL) {
+        return lower_select(query, select, out);
+    }
+    const enum exec_code code =
+        is_set ? lower_set(query, select, out) : lower_values(query, lists, out);
+    if (code != EXEC_OK ||
+        sort_output(query, json_object_get(select, "sortClause"), NULL, out) != EXEC_OK) {
+        return query->run->err->code;
+    }
+    return add_limit(query, select, &out->frame, &out->one_row);
+}
+
+enum exec_code select_lower(struct select_run *run, json_t *select, struct select_query *outer,
+                            const struct select_cte *ctes, struct select_output *out)
+{
+    struct select_query query;
+
+    if (run->depth == SELECT_DEPTH_MAX || run->plan->rel_count > EXEC_RELS_MAX) {
+        return EXEC_FAIL(run->err, EXEC_LIMIT,
+                         "%s: queries nested deeper than %d levels, or a plan of more than %d "
+                         "relations",
+                         run->text->option, SELECT_DEPTH_MAX, EXEC_RELS_MAX);
+    }
+    run->depth++;
+    select_query_init(&query, run, outer, ctes);
+    const enum exec_code code = lower_any(&query, select, out);
+    select_query_fini(&query);
+    run->depth--;
+    return code;
+}
+
+enum exec_code select_plan_make(struct plan_builder *plan, const struct select_catalog *catalog,
+                                const struct sql_text *text, struct exec_error *err)
+{
+    struct select_run run = {.plan = plan, .catalog = catalog, .text = text, .err = err};
+    struct select_output output = {0};
+    json_t *select = sql_parse(text, err);
+
+    if (select == NULL) {
+        return err->code;
+    }
+    const enum exec_code code = select_lower(&run, select, NULL, NULL, &output);
+    json_decref(select);
+    return code;
+}

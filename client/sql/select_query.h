@@ -1,0 +1,211 @@
+#ifndef CLIENT_SQL_SELECT_QUERY_H
+#define CLIENT_SQL_SELECT_QUERY_H
+
+#include "select_plan.h"
+#include "select_tree.h"
+#include "sql_expr.h"
+
+#include <string.h>
+
+/* One SELECT while it is lowered.
+ *
+ * Every column of every input has an id of its own. Names (select_name) lead to ids; a frame says
+ * at which position of a relation an id is. Joins, filters and semi joins keep ids, groups keep
+ * those of plain column keys: so an expression may be lowered over any frame that holds the ids it
+ * names, and a subquery's expression may name columns of the query around it. Joins append their
+ * right side's columns, so a subquery inside an expression may join itself to the frame without
+ * moving what was lowered before. */
+
+enum { SELECT_DEPTH_MAX = 32, SELECT_INPUTS_MAX = 64, SELECT_VALUES_MAX = 1000 };
+
+struct frame_column {
+    uint32_t id;
+    struct exec_type type; /* kind EXEC_TYPE_NONE: not known here */
+};
+
+struct select_frame {
+    uint32_t rel;
+    struct frame_column *columns;
+    uint32_t count, room;
+};
+
+struct select_name {
+    const char *qualifier; /* NULL: none */
+    const char *name;
+    uint32_t id;
+    bool qualified_only; /* hidden by USING: found as t.k, not as k nor by * */
+};
+
+struct select_names {
+    struct select_name *items;
+    uint32_t count, room;
+};
+
+/* WITH names, innermost first; a scope ends with its query. */
+struct select_cte {
+    const struct select_cte *next;
+    const char *name;
+    json_t *body;                     /* SelectStmt */
+    json_t *columns;                  /* aliascolnames, or NULL */
+    const struct select_cte *visible; /* what its own text sees */
+};
+
+/* One statement. */
+struct select_run {
+    struct plan_builder *plan;
+    const struct select_catalog *catalog;
+    const struct sql_text *text;
+    struct exec_error *err;
+    uint32_t id_count;
+    uint32_t depth;
+};
+
+/* A group key or an aggregate call: its text and the column that holds it behind the grouping. */
+struct select_value {
+    json_t *tree;
+    uint32_t id;
+    bool is_count; /* no row: 0, not NULL */
+};
+
+struct select_query {
+    struct select_run *run;
+    struct sql_lowering lowering;
+    struct select_query *outer; /* NULL: none, or not to be seen */
+    const struct select_cte *ctes;
+    struct select_names names;
+    struct select_frame *frame; /* what expressions are lowered over */
+    bool frame_fixed;           /* no subquery may join itself to the frame now */
+    bool grouped;               /* `frame` is behind the grouping */
+    bool misses_groups;         /* ... and may lack a row for a group: a count is 0 there */
+    struct select_value *keys, *calls;
+    uint32_t key_count, call_count;
+    json_t *correlated; /* conjuncts of WHERE that name columns of `outer` (owned array) */
+};
+
+/* What a SELECT gives: a frame of exactly its columns, and their names. */
+struct select_output {
+    struct select_frame frame;
+    const char **names;
+    bool one_row; /* at most one row, whatever the data */
+};
+
+/* ---- select_names.c */
+
+void frame_add(struct plan_builder *plan, struct select_frame *frame, uint32_t id,
+               const struct exec_type *type);
+void frame_append(struct plan_builder *plan, struct select_frame *to,
+                  const struct select_frame *from);
+uint32_t frame_position(const struct select_frame *frame, uint32_t id); /* from 1; 0: not there */
+void names_add(struct plan_builder *plan, struct select_names *names, const char *qualifier,
+               const char *name, uint32_t id, bool qualified_only);
+void names_append(struct plan_builder *plan, struct select_names *to,
+                  const struct select_names *from);
+uint32_t select_new_id(struct select_run *run);
+
+/* The column a ColumnRef names, here or (outward) in the queries around; 0 and lowering->err.
+ * *query_out (may be NULL) is the query whose name it is. */
+uint32_t select_resolve(struct select_query *query, json_t *column_ref,
+                        struct select_query **query_out);
+
+/* The same without an error: 0 when there is no such column or more than one. */
+uint32_t select_resolve_quietly(struct select_query *query, json_t *column_ref,
+                                struct select_query **query_out);
+
+bool select_same_column(void *query, json_t *a, json_t *b);
+
+void select_query_init(struct select_query *query, struct select_run *run,
+                       struct select_query *outer, const struct select_cte *ctes);
+void select_query_fini(struct select_query *query);
+
+/* ---- select_expr.c */
+
+/* The lowering's hook: what sql_expr.c cannot know. */
+bool select_hook(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out);
+uint32_t select_expr(struct select_query *query, json_t *node);
+struct exec_type select_type(const struct select_query *query, uint32_t expr);
+uint32_t select_column(struct select_query *query, uint32_t id, long location);
+
+/* ---- select_time.c */
+
+bool select_interval(struct select_query *query, json_t *node, uint32_t *expr_out);
+bool select_is_interval(json_t *node);
+
+/* ---- select_from.c */
+
+/* FROM and WHERE: query->names, and *query->frame. */
+enum exec_code select_from(struct select_query *query, json_t *select);
+
+/* left JOIN right, as a frame; key_count 0: every row with every row. Columns of the right side are
+ * kept unless the kind is a semi or anti join; a mark join's column is the last and has id
+ * `mark_id`. */
+struct select_join {
+    enum exec_join_kind kind;
+    uint32_t left_keys[EXEC_KEYS_MAX], right_keys[EXEC_KEYS_MAX];
+    uint32_t key_count, residual, mark_id;
+    bool nulls_equal;
+};
+void select_join_frames(struct select_query *query, struct select_frame *left,
+                        const struct select_frame *right, const struct select_join *join);
+enum exec_code select_join_key(struct select_query *query, struct select_join *join, uint32_t left,
+                               uint32_t right, long location);
+enum exec_code select_lower_item(struct select_query *query, json_t *node,
+                                 struct select_frame *frame, struct select_names *names);
+
+/* ---- select_where.c */
+
+void select_filter(struct select_query *query, struct select_frame *frame, uint32_t predicate);
+uint32_t select_both(struct select_query *query, uint32_t left, uint32_t right); /* 0: none */
+
+struct select_input {
+    struct select_frame frame;
+    struct select_names names;
+};
+enum exec_code select_where(struct select_query *query, struct select_input *inputs,
+                            uint32_t input_count, json_t *where, struct select_frame *out);
+
+/* A conjunct of WHERE or HAVING over *query->frame, subqueries and all. */
+enum exec_code select_conjunct(struct select_query *query, json_t *conjunct);
+
+/* ---- select_group.c */
+
+struct select_target {
+    const char *name;
+    bool named;
+    json_t *tree; /* NULL: the column `id` */
+    uint32_t id;
+    long location;
+};
+
+struct select_targets {
+    struct select_target *items;
+    uint32_t count, room;
+};
+
+/* Groups *query->frame when the SELECT does. */
+enum exec_code select_group(struct select_query *query, json_t *select,
+                            const struct select_targets *targets);
+
+/* Groups *query->frame by `keys` (expressions over it) with the aggregate calls in `trees`. Key
+ * columns get the ids in key_ids. */
+enum exec_code select_aggregate(struct select_query *query, const uint32_t *keys,
+                                const uint32_t *key_ids, uint32_t key_count, json_t *trees);
+
+/* ---- select_sublink.c */
+
+/* A subquery as a value. */
+uint32_t select_sublink_value(struct select_query *query, json_t *sublink);
+
+/* [NOT] EXISTS, [NOT] IN as a condition: a semi or anti join. False: not of that shape. */
+bool select_sublink_condition(struct select_query *query, json_t *conjunct,
+                              enum exec_code *code_out);
+
+/* ---- select_plan.c */
+
+enum exec_code select_lower(struct select_run *run, json_t *select, struct select_query *outer,
+                            const struct select_cte *ctes, struct select_output *out);
+enum exec_code select_with(struct select_query *query, json_t *select);
+
+/* The relation of one row that SELECT without FROM is over. */
+uint32_t select_rows(struct select_run *run, struct select_frame *frame, int64_t count);
+
+#endif
