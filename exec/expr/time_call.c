@@ -45,7 +45,7 @@ enum exec_code time_call_part(struct expr_call *call, struct exec_error *err)
         ticks = load_ticks(&call->args[0], row);
         const int64_t days = civil_floor_div(ticks, per_day);
         const int64_t seconds =
-            (ticks - days * per_day) / (per_day == 1 ? 1 : per_day / DAY_SECONDS);
+            civil_floor_mod(ticks, per_day) / (per_day == 1 ? 1 : per_day / DAY_SECONDS);
         switch (part) {
             case TIME_HOUR: out[row] = seconds / 3600; break;
             case TIME_MINUTE: out[row] = seconds / 60 % 60; break;

@@ -62,9 +62,9 @@ size_t civil_timestamp_text(int64_t ticks, enum exec_time_unit unit, bool zoned,
 {
     const int64_t per_second = civil_unit_ticks(unit);
     const int64_t seconds = civil_floor_div(ticks, per_second);
-    const int64_t fraction = ticks - seconds * per_second;
+    const int64_t fraction = civil_floor_mod(ticks, per_second);
     const int64_t days = civil_floor_div(seconds, DAY_SECONDS);
-    const int second_of_day = (int)(seconds - days * DAY_SECONDS);
+    const int second_of_day = (int)civil_floor_mod(seconds, DAY_SECONDS);
     size_t bytes = civil_date_text(days, text_out);
 
     bytes += (size_t)snprintf(text_out + bytes, CIVIL_TEXT_BYTES - bytes, " %02d:%02d:%02d",
@@ -213,6 +213,7 @@ bool civil_timestamp_parse(const char *text, size_t text_bytes, enum exec_time_u
     int64_t nanos = 0;
     int64_t offset = 0;
     int64_t ticks;
+    int64_t fraction;
 
     if (!read_days(&reader, &days)) {
         return false;
@@ -226,8 +227,14 @@ bool civil_timestamp_parse(const char *text, size_t text_bytes, enum exec_time_u
         }
     }
     seconds += days * DAY_SECONDS - offset; /* nine digits of year: far from overflow */
+    fraction = nanos / (1000000000 / per_second);
+    if (seconds < 0 && fraction != 0) {
+        /* Counted back from the second above: the one below the least instant is out of range. */
+        seconds++;
+        fraction -= per_second;
+    }
     if (reader.at != reader.end || __builtin_mul_overflow(seconds, per_second, &ticks) ||
-        __builtin_add_overflow(ticks, nanos / (1000000000 / per_second), &ticks)) {
+        __builtin_add_overflow(ticks, fraction, &ticks)) {
         return false;
     }
     *ticks_out = ticks;

@@ -30,6 +30,12 @@ static inline int64_t civil_floor_div(int64_t value, int64_t by)
     return value / by - (value % by < 0);
 }
 
+/* What is left of value then: 0..by-1, for the least value too, where quotient * by overflows. */
+static inline int64_t civil_floor_mod(int64_t value, int64_t by)
+{
+    return value % by + (value % by < 0 ? by : 0);
+}
+
 enum { CIVIL_TEXT_BYTES = 64 };
 
 /* "2013-01-31"; "2013-01-31 05:00:00", with as many digits of a fraction as the unit has unless it
