@@ -1,6 +1,7 @@
 #include "config.h"
 #include "daemon.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,17 @@ static bool main_has(const struct main_arguments *arguments, const char *flag)
     return false;
 }
 
+/* A stream the caller closed gets /dev/null: left free, its number would go to the next socket or
+ * file, and the log be written into that. */
+static void main_open_missing_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) {
+            _exit(EXIT_FAILURE);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct main_arguments arguments = {.count = argc, .values = argv};
@@ -126,6 +138,7 @@ int main(int argc, char **argv)
     struct daemon *daemon = NULL;
     struct exec_error err = {0};
 
+    main_open_missing_streams();
     if (main_has(&arguments, "--help")) {
         main_help();
         return EXIT_SUCCESS;

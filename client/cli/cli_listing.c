@@ -2,7 +2,6 @@
 #include "batch_writer.h"
 #include "run_loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,7 +91,9 @@ enum cli_exit listing_print(struct listing *listing, const struct cli_options *o
             number_column(listing, c, &columns[c]);
         }
     }
-    if (output_open(&output, options->out, &err.exec) == EXEC_OK) {
+    if (output_open(&output, options->out, &err.exec) != EXEC_OK) {
+        code = run_fail(options, &err, NULL, false);
+    } else {
         struct batch_writer *writer =
             batch_writer_create(format, options->null_out, &schema, &output);
         if (writer != NULL) {
@@ -101,12 +102,10 @@ enum cli_exit listing_print(struct listing *listing, const struct cli_options *o
             writer->ops->end(writer);
             writer->ops->destroy(writer);
         }
-        output_commit(&output, &err.exec);
-        code = output.failure == EPIPE ? EXIT_PIPE : EXIT_OK;
+        if (output_commit(&output, &err.exec) != EXEC_OK) {
+            code = run_output_fail(options, &err, &output);
+        }
         output_close(&output);
-    }
-    if (err.exec.code != EXEC_OK && code != EXIT_PIPE) {
-        code = run_fail(options, &err, NULL, false);
     }
     for (uint32_t c = 0; c < listing->column_count; c++) {
         free((void *)(uintptr_t)columns[c].values);

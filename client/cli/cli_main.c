@@ -1,7 +1,11 @@
 #include "commands.h"
 #include "interrupt.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <string.h>
+#include <unistd.h>
 
 enum cli_exit cmd_check(const struct cli_options *options, uint32_t args_min, uint32_t args_max,
                         bool server_needed)
@@ -68,6 +72,35 @@ static enum cli_exit dispatch(const struct cli_options *options)
     return EXIT_USAGE;
 }
 
+/* A stream that the caller closed gets /dev/null opened the wrong way, so that its use fails. Left
+ * free, its number would go to the next file opened, and errors or rows be written into that. */
+static void open_missing_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+            _exit(EXIT_INTERNAL);
+        }
+    }
+}
+
+/* What was printed with stdio: help and version. */
+static enum cli_exit flush_stdout(const struct cli_options *options)
+{
+    struct cli_error err = {0};
+    const bool failed_before = ferror(stdout) != 0;
+
+    if (fflush(stdout) == 0 && !failed_before) {
+        return EXIT_OK;
+    }
+    if (errno == EPIPE) {
+        return EXIT_PIPE;
+    }
+    EXEC_FAIL_ERRNO(&err.exec, EXEC_IO, errno, "cannot write stdout: %s", strerror(errno));
+    run_fail(options, &err, NULL, false);
+    return EXIT_JOB_FAILED;
+}
+
 enum cli_exit cli_main(int argc, char **argv)
 {
     struct cli_options options;
@@ -77,13 +110,11 @@ enum cli_exit cli_main(int argc, char **argv)
     if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
         setlocale(LC_CTYPE, "");
     }
+    open_missing_streams();
     interrupt_install();
     if (cli_options_parse(&options, argc, argv, &err.exec) != EXEC_OK) {
         return run_fail(&options, &err, NULL, false);
     }
     const enum cli_exit code = dispatch(&options);
-    if (fflush(stdout) != 0 && code == EXIT_OK) {
-        return EXIT_PIPE;
-    }
-    return code;
+    return code == EXIT_OK ? flush_stdout(&options) : code;
 }

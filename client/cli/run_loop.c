@@ -202,27 +202,24 @@ static void print_footer(const struct run *run)
     }
 }
 
-/* A full disk is not the input's fault. */
-static enum cli_exit output_fail(struct run *run, struct cli_error *err,
-                                 const struct plan_builder *plan)
+enum cli_exit run_output_fail(const struct cli_options *options, struct cli_error *err,
+                              const struct output_file *output)
 {
-    run_fail(run->options, err, plan, false);
-    return output_is_partial(&run->output) ? EXIT_PARTIAL : EXIT_JOB_FAILED;
+    if (output->failure == EPIPE) {
+        return EXIT_PIPE;
+    }
+    run_fail(options, err, NULL, false);
+    return output_is_partial(output) ? EXIT_PARTIAL : EXIT_JOB_FAILED;
 }
 
-static enum cli_exit end_run(struct run *run, struct cli_error *err,
-                             const struct plan_builder *plan)
+static enum cli_exit end_run(struct run *run, struct cli_error *err)
 {
     progress_line_wipe(&run->progress); /* before a table is drawn on the same terminal */
     if (run->writer != NULL) {
         run->writer->ops->end(run->writer);
     }
-    const enum exec_code committed = output_commit(&run->output, &err->exec);
-    if (run->output.failure == EPIPE) {
-        return EXIT_PIPE;
-    }
-    if (committed != EXEC_OK) {
-        return output_fail(run, err, plan);
+    if (output_commit(&run->output, &err->exec) != EXEC_OK) {
+        return run_output_fail(run->options, err, &run->output);
     }
     print_footer(run);
     if (run->options->stats) {
@@ -249,14 +246,12 @@ enum cli_exit run_job(const struct cli_options *options, struct job_source *sour
         code = run_fail(options, &err, plan, false);
     } else {
         if (stream(&run, &err) == 0) {
-            code = end_run(&run, &err, plan);
-        } else if (run.output.failure == EPIPE) {
-            code = EXIT_PIPE;
+            code = end_run(&run, &err);
         } else {
             /* What is still buffered is better not shown. */
             progress_line_wipe(&run.progress);
             code = run.output.failure != 0 && output_commit(&run.output, &err.exec) != EXEC_OK
-                       ? output_fail(&run, &err, plan)
+                       ? run_output_fail(options, &err, &run.output)
                        : run_fail(options, &err, plan, output_is_partial(&run.output));
         }
         if (run.writer != NULL) {
@@ -274,20 +269,25 @@ enum cli_exit run_explain(const struct cli_options *options, struct job_source *
     struct source_explain explain;
     struct output_file output;
     struct cli_error err = {0};
+    enum cli_exit code = EXIT_OK;
 
     if (source->ops->explain(source, spec, options->analyze, plan, &explain, &err) != 0) {
         return run_fail(options, &err, plan, false);
     }
     const char *text = options->json ? explain.json : explain.text;
-    if (output_open(&output, options->out, &err.exec) == EXEC_OK) {
+    if (output_open(&output, options->out, &err.exec) != EXEC_OK) {
+        code = run_fail(options, &err, plan, false);
+    } else {
         output_text(&output, text == NULL ? "" : text);
         if (text != NULL && text[0] != '\0' && text[strlen(text) - 1] != '\n') {
             output_text(&output, "\n");
         }
-        output_commit(&output, &err.exec);
+        if (output_commit(&output, &err.exec) != EXEC_OK) {
+            code = run_output_fail(options, &err, &output);
+        }
         output_close(&output);
     }
     free(explain.text);
     free(explain.json);
-    return err.exec.code == EXEC_OK ? EXIT_OK : run_fail(options, &err, plan, false);
+    return code;
 }

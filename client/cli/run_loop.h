@@ -4,6 +4,7 @@
 #include "cli_error.h"
 #include "cli_options.h"
 #include "job_source.h"
+#include "output_file.h"
 
 /* The streaming loop of every run command: job in, bytes out, exit code back. */
 
@@ -19,5 +20,10 @@ enum cli_exit run_explain(const struct cli_options *options, struct job_source *
 /* Prints the error and returns its exit code: 130 after Ctrl-C, 9 when `partial`. */
 enum cli_exit run_fail(const struct cli_options *options, struct cli_error *err,
                        const struct plan_builder *plan, bool partial);
+
+/* After output_commit failed or a write did: prints why, as a fault of the output, not of the
+ * input. 1, 9 when a part is out already, or a quiet 141 when the reader went away. */
+enum cli_exit run_output_fail(const struct cli_options *options, struct cli_error *err,
+                              const struct output_file *output);
 
 #endif

@@ -541,7 +541,12 @@ static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long
     if (strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) {
         return lower_extract(lowering, json_object_get(body, "args"), location);
     }
-    if (json_object_get(body, "agg_filter") != NULL ||
+    if (json_array_size(names) > 1 &&
+        strcmp(string_of(json_array_get(names, 0)), "pg_catalog") != 0) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "functions have no schema here");
+    }
+    if (json_object_get(body, "agg_filter") != NULL || json_object_get(body, "agg_order") != NULL ||
+        json_is_true(json_object_get(body, "func_variadic")) ||
         json_is_true(json_object_get(body, "agg_star")) ||
         json_is_true(json_object_get(body, "agg_distinct"))) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC, "'%.60s' is not an aggregate", name);

@@ -168,6 +168,11 @@ enum exec_code sql_lower_order(struct sql_lowering *lowering, struct exec_sort_k
     for (size_t i = 0; i < count && code == EXEC_OK; i++) {
         json_t *sort_by = json_object_get(json_array_get(clause, i), "SortBy");
         bool minus = false;
+        if (json_object_get(sort_by, "useOp") != NULL) {
+            code = EXEC_FAIL(lowering->err, EXEC_NOT_IMPLEMENTED,
+                             "%s: USING is not implemented yet", lowering->text->option);
+            break;
+        }
         json_t *node = strip_minus(json_object_get(sort_by, "node"), &minus);
         keys[i].expr = sql_lower_expr(lowering, node);
         keys[i].direction = direction_of(sort_by, minus);

@@ -184,6 +184,12 @@ bool sql_lower_type(struct sql_lowering *lowering, json_t *type_name, struct exe
         return false;
     }
     if (strcmp(name, "numeric") == 0 || strcmp(name, "decimal") == 0) {
+        if (json_array_size(json_object_get(type_name, "typmods")) == 0) {
+            sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                       "%s of any scale is not implemented: write %s(38, 6) or the digits wanted",
+                       name, name);
+            return false;
+        }
         const long precision = typmod(type_name, 0, 38), scale = typmod(type_name, 1, 0);
         if (precision < 1 || precision > EXEC_DECIMAL_DIGITS_MAX || scale < 0 ||
             scale > precision) {

@@ -182,6 +182,12 @@ json_t *sql_parse(const struct sql_text *text, struct exec_error *err)
     int status = 0;
     size_t size = 0;
 
+    json_t *utf8 = json_string(text->text);
+    if (utf8 == NULL) {
+        EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: the text is not valid UTF-8", text->option);
+        return NULL;
+    }
+    json_decref(utf8);
     if (strlen(text->text) > SQL_TEXT_BYTES_MAX) {
         EXEC_FAIL(err, EXEC_LIMIT, "%s: the text has more than %d bytes", text->option,
                   SQL_TEXT_BYTES_MAX);
@@ -203,14 +209,15 @@ json_t *sql_parse(const struct sql_text *text, struct exec_error *err)
     close(fd);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (WIFSIGNALED(status)) {
+    json_error_t why = {0};
+    json_t *tree = bytes == NULL ? NULL : json_loadb(bytes, size, 0, &why);
+    free(bytes);
+    if (WIFSIGNALED(status) || json_error_code(&why) == json_error_stack_overflow) {
+        json_decref(tree);
         EXEC_FAIL(err, EXEC_LIMIT, "%s: the expression is nested too deeply to parse",
                   text->option);
-        free(bytes);
         return NULL;
     }
-    json_t *tree = bytes == NULL ? NULL : json_loadb(bytes, size, 0, NULL);
-    free(bytes);
     if (tree == NULL) {
         EXEC_FAIL(err, EXEC_LIMIT, "%s: the parser gave no usable answer (exit status %d)",
                   text->option, WEXITSTATUS(status));

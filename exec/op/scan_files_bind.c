@@ -34,6 +34,7 @@ static enum exec_code fail_open(const struct scan_files *files, const struct sca
     switch (sys_errno) {
         case ENOENT:
         case ENOTDIR:
+        case ENAMETOOLONG:
             return EXEC_FAIL_ERRNO(err, EXEC_FILE_NOT_FOUND, sys_errno, "there is no file '%.150s'",
                                    path);
         case EXDEV:
@@ -43,9 +44,16 @@ static enum exec_code fail_open(const struct scan_files *files, const struct sca
                                        ? "the path '%.150s' leads out of the data root"
                                        : "the path '%.150s' holds too many links",
                                    path);
+        case EACCES:
+        case EPERM:
+            return EXEC_FAIL_ERRNO(err, EXEC_PATH_DENIED, sys_errno,
+                                   "'%.150s' may not be read by this process: %s", path,
+                                   strerrordesc_np(sys_errno));
         case EISDIR:
         case EINVAL:
-            return EXEC_FAIL_ERRNO(err, EXEC_IO, sys_errno, "'%.150s' is not a regular file", path);
+        case ENXIO: /* a socket */
+            return EXEC_FAIL_ERRNO(err, EXEC_FILE_NOT_FOUND, sys_errno,
+                                   "'%.150s' is not a regular file", path);
         default:
             return EXEC_FAIL_ERRNO(err, EXEC_IO, sys_errno, "'%.150s' could not be opened: %s",
                                    path, strerrordesc_np(sys_errno));

@@ -107,6 +107,12 @@ class Cli(unittest.TestCase):
             (2, ["group", "orders.csv", "--agg", "count()", "--set", "policy=red"], "numa"),
             (2, ["group", "orders.csv", "--agg", "count()", "--set", "io_uring=maybe"], "io_uring=maybe"),
             (2, ["group", "orders.csv", "--agg", "count()", "--out", "/nonexistent/x"], "/nonexistent/x"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--by", "id", "--order", "id using >"], "USING"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--where", "lower(city order by id) = 'x'"], "aggregate"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--where", "other.lower(city) = 'x'"], "schema"),
+            (2, ["group", "orders.csv", "--agg", "x = sum(cast(amount as decimal))"], "numeric(38, 6)"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--where", b"city = '\xff'"], "UTF-8"),
+            (4, ["group", "orders.csv", "--agg", "count()", "--where", "not " * 3000 + "true"], "nested too deeply"),
             (2, ["jobs"], "--server"),
             (3, ["ping", "--server", "127.0.0.1:1"], "127.0.0.1"),
             (3, ["group", "t", "--agg", "count()", "--server", "127.0.0.1:1"], "127.0.0.1"),
@@ -157,11 +163,22 @@ class Cli(unittest.TestCase):
         self.assertEqual([p.name for p in self.root.iterdir() if "never" in p.name], [])
 
     def test_a_full_disk(self):
-        with open("/dev/full", "w") as full:
-            done = subprocess.run([MORSEL, "group", "orders.csv", "--agg", "n=count()"], cwd=self.root, stdout=full,
-                                  stderr=subprocess.PIPE, text=True, env=self.env)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot write stdout", done.stderr)
+        for arguments in (["group", "orders.csv", "--agg", "n=count()"], ["explain", "count.json"], ["help"], ["version"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([MORSEL, *arguments], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True, env=self.env)
+            self.assertEqual(done.returncode, 1, arguments)
+            self.assertIn("cannot write stdout", done.stderr)
+
+    def test_closed_streams(self):
+        # The number of a closed stream must not go to the next file opened: the error would be in it.
+        self.write("error.sh", '"$1" group bad.csv --types amount:float64 --agg "x=sum(amount)" --out answer.csv 2>&-; echo $?; ls\n'
+                               'echo 1,2 > kept.csv; "$1" group orders.csv --agg "n=count()" --out kept.csv 2>&-; cat kept.csv\n'
+                               '"$1" group orders.csv --agg "n=count()" >&-; echo $?\n')
+        done = subprocess.run(["sh", "error.sh", MORSEL], cwd=self.root, capture_output=True, text=True, env=self.env)
+        self.assertEqual(done.stdout.split("\n")[0], "6", done.stderr)
+        self.assertNotIn("answer.csv", done.stdout)
+        self.assertEqual(done.stdout.split("\n")[-4:], ["n", "4", "1", ""])
+        self.assertIn("cannot write stdout: Bad file descriptor", done.stderr)
 
     def test_help(self):
         self.assertIn("join", self.morsel("help")[0])

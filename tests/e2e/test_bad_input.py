@@ -2,7 +2,7 @@
         next job.
 Method: one case after another against one daemon; after each, a good job must succeed. Frames that no
         stock client sends go through h2_raw.py."""
-import pathlib, socket, struct, subprocess, tempfile, unittest
+import os, pathlib, socket, struct, subprocess, tempfile, unittest
 
 import h2_raw
 from daemon import MORSEL, SLOW, Daemon, generated, grpc, job_pb, status_details
@@ -99,6 +99,17 @@ class BadInput(unittest.TestCase):
         self.fails(request, "PERMISSION_DENIED", "link.csv")
         request.plan.rels[0].scan.files.paths[0] = "missing.csv"
         self.fails(request, "NOT_FOUND", "missing.csv")
+        # What is there but no file that can be read is the client's mistake, not an internal error.
+        (self.root / "folder.csv").mkdir()
+        os.mkfifo(self.root / "fifo.csv")
+        for path in ("folder.csv", "fifo.csv", "x" * 250 + "/" + "x" * 254 + ".csv", "x" * 256 + ".csv", "t.csv/t.csv"):
+            request.plan.rels[0].scan.files.paths[0] = path
+            self.fails(request, "NOT_FOUND", path[:100])
+        request.plan.rels[0].scan.files.paths[0] = "secret.csv"
+        (self.root / "secret.csv").write_text("a\n1\n")
+        (self.root / "secret.csv").chmod(0)
+        if os.geteuid() != 0:  # root reads everything
+            self.fails(request, "PERMISSION_DENIED", "secret.csv")
 
     def test_no_files_without_a_data_root(self):
         with Daemon(data_root="") as daemon:
