@@ -17,6 +17,11 @@ static const struct {
     {"stddev", EXEC_AGG_STDDEV_SAMP},
     {"stddev_samp", EXEC_AGG_STDDEV_SAMP},
     {"any_value", EXEC_AGG_ANY_VALUE},
+    {"var_pop", EXEC_AGG_VAR_POP},
+    {"stddev_pop", EXEC_AGG_STDDEV_POP},
+    {"corr", EXEC_AGG_CORR},
+    {"covar_samp", EXEC_AGG_COVAR_SAMP},
+    {"covar_pop", EXEC_AGG_COVAR_POP},
 };
 
 static enum exec_aggregate_function function_of(const char *name)
@@ -27,6 +32,18 @@ static enum exec_aggregate_function function_of(const char *name)
         }
     }
     return EXEC_AGG_NONE;
+}
+
+static uint32_t argument_count(enum exec_aggregate_function function)
+{
+    switch (function) {
+        case EXEC_AGG_CORR:
+        case EXEC_AGG_COVAR_SAMP:
+        case EXEC_AGG_COVAR_POP:
+        case EXEC_AGG_ARG_MIN:
+        case EXEC_AGG_ARG_MAX: return 2;
+        default: return 1;
+    }
 }
 
 bool sql_is_aggregate(const char *name)
@@ -95,9 +112,10 @@ uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, js
     }
     if (measure.function == EXEC_AGG_COUNT && measure.arg_count == 0) {
         measure.function = EXEC_AGG_COUNT_STAR;
-    } else if (measure.arg_count != 1) {
-        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "%.40s() takes one argument, not %u",
-                          name, measure.arg_count);
+    } else if (measure.arg_count != argument_count(measure.function)) {
+        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "%.40s() takes %s, not %u", name,
+                          argument_count(measure.function) == 1 ? "one argument" : "two arguments",
+                          measure.arg_count);
     }
     if (json_is_true(json_object_get(body, "agg_distinct"))) {
         measure.distinct = measure.function != EXEC_AGG_COUNT;

@@ -1,5 +1,6 @@
 #include "kernel/agg.h"
 
+#include "kernel/agg_moments.h"
 #include "kernel/big_magnitude.h"
 #include "vec/each_name.h"
 #include "vec/value.h"

@@ -27,7 +27,8 @@ struct agg_text { /* bytes of a long view are in a buffer of `capacity` of the g
     bool seen;
 };
 
-/* values[source[i]] goes to rows[i], i < count. false: `strings` is out of memory. */
+/* values[source[i]] goes to rows[i], i < count. A kernel of two arguments (COVAR_*, CORR) finds two
+ * arrays: values is const double *const[2]. false: `strings` is out of memory. */
 typedef bool agg_update_fn(const void *values, const uint16_t *source, uint32_t count,
                            unsigned char *const *rows, uint32_t offset, struct nu_arena *strings);
 

@@ -1,85 +1,8 @@
 #include "op/group_state.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* Making an aggregation: types, kernels, how a group's row looks. */
-
-static const char *const function_names[] = {
-    [EXEC_AGG_NONE] = "none",
-    [EXEC_AGG_COUNT_STAR] = "count_star",
-    [EXEC_AGG_COUNT] = "count",
-    [EXEC_AGG_SUM] = "sum",
-    [EXEC_AGG_MIN] = "min",
-    [EXEC_AGG_MAX] = "max",
-    [EXEC_AGG_AVG] = "avg",
-    [EXEC_AGG_COUNT_DISTINCT] = "count_distinct",
-    [EXEC_AGG_VAR_SAMP] = "var_samp",
-    [EXEC_AGG_STDDEV_SAMP] = "stddev_samp",
-    [EXEC_AGG_ANY_VALUE] = "any_value",
-};
-
-const char *group_function_name(enum exec_aggregate_function function)
-{
-    return (uint32_t)function < EXEC_AGG_FUNCTION_COUNT ? function_names[function] : "unknown";
-}
-
-static struct exec_type sum_type(const struct exec_type *argument)
-{
-    const enum vec_storage storage = vec_storage(argument->kind);
-
-    if (storage == VEC_F32 || storage == VEC_F64) {
-        return (struct exec_type){.kind = EXEC_TYPE_FLOAT64};
-    }
-    if (storage == VEC_I64 || storage == VEC_U64 || storage == VEC_DECIMAL) {
-        return (struct exec_type){.kind = EXEC_TYPE_DECIMAL128,
-                                  .precision = EXEC_DECIMAL_DIGITS_MAX,
-                                  .scale = argument->scale};
-    }
-    return (struct exec_type){.kind = EXEC_TYPE_INT64};
-}
-
-/* Sums and averages are of numbers; the storage alone does not tell a date from an integer. */
-static bool function_takes(enum exec_aggregate_function function, const struct exec_type *argument)
-{
-    if (function == EXEC_AGG_SUM || function == EXEC_AGG_AVG) {
-        return exec_type_is_numeric(argument->kind);
-    }
-    return true;
-}
-
-enum exec_code group_measure_type(enum exec_aggregate_function function,
-                                  const struct exec_type *argument, struct exec_type *type_out,
-                                  struct exec_error *err)
-{
-    char text[EXEC_TYPE_TEXT_BYTES];
-
-    if (function == EXEC_AGG_COUNT_STAR || (function == EXEC_AGG_COUNT && argument != NULL)) {
-        *type_out = (struct exec_type){.kind = EXEC_TYPE_INT64};
-        return EXEC_OK;
-    }
-    if (function <= EXEC_AGG_NONE || function >= EXEC_AGG_FUNCTION_COUNT || argument == NULL) {
-        return EXEC_FAIL(err, EXEC_BAD_SPEC, "aggregate function %s needs an argument",
-                         group_function_name(function));
-    }
-    if (function == EXEC_AGG_COUNT_DISTINCT || function == EXEC_AGG_VAR_SAMP ||
-        function == EXEC_AGG_STDDEV_SAMP) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "aggregate function %s",
-                         group_function_name(function));
-    }
-    if (!function_takes(function, argument) ||
-        agg_kernel(function, vec_storage(argument->kind)) == NULL) {
-        return EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "%s of %s", group_function_name(function),
-                         exec_type_text(argument, text));
-    }
-    *type_out = *argument;
-    if (function == EXEC_AGG_SUM) {
-        *type_out = sum_type(argument);
-    } else if (function == EXEC_AGG_AVG) {
-        *type_out = (struct exec_type){.kind = EXEC_TYPE_FLOAT64};
-    }
-    return EXEC_OK;
-}
+/* Making an aggregation: kernels, how a group's row looks; its end. */
 
 /* ---- create -------------------------------------------------------------------------------------
  */
@@ -106,11 +29,26 @@ static bool same_input(const struct group_measure *a, const struct group_measure
     uint32_t other;
 
     if (a->filter != NULL || b->filter != NULL || !has_input(a) || !has_input(b) ||
+        a->other_count != 0 || b->other_count != 0 ||
         (a->function == EXEC_AGG_COUNT) != (b->function == EXEC_AGG_COUNT)) {
         return false;
     }
     return expr_is_column(a->argument, &column) && expr_is_column(b->argument, &other) &&
            column == other;
+}
+
+static bool same_state(const struct group_aggregate *a, const struct group_aggregate *b)
+{
+    if (a->form != b->form) {
+        return false;
+    }
+    switch (a->form) {
+        case GROUP_KERNEL:
+        case GROUP_HASHED: return a->kernel->update == b->kernel->update;
+        case GROUP_SET:
+        case GROUP_BAG: return true;
+        default: return false;
+    }
 }
 
 /* Finds an earlier measure to share with. */
@@ -126,10 +64,30 @@ static void share(const struct group *group, uint32_t m)
         }
         aggregate->owns_input = false;
         aggregate->input = earlier->input;
-        if (aggregate->owns_state && earlier->kernel->update == aggregate->kernel->update) {
+        if (aggregate->owns_state && same_state(earlier, aggregate)) {
             aggregate->owns_state = false;
             aggregate->state_offset = earlier->state_offset;
         }
+    }
+}
+
+/* The columns of an aggregate's inputs: arguments, keys of the order, and for a function that keeps
+ * NULLs its filter, which elsewhere makes the argument NULL. */
+static void add_inputs(struct group *group, struct group_aggregate *aggregate,
+                       struct exec_type *input_types)
+{
+    struct exec_type *types = &input_types[group->plan.key_count + group->input_count];
+    const struct group_measure *measure = &aggregate->measure;
+
+    aggregate->input = group->input_count;
+    types[0] = input_type(measure);
+    for (uint32_t o = 0; o < measure->other_count; o++) {
+        types[1 + o] = *expr_type(measure->others[o]);
+    }
+    group->input_count += 1 + measure->other_count;
+    if (aggregate->keeps_nulls && measure->filter != NULL) {
+        aggregate->gate = group->input_count++;
+        types[1 + measure->other_count] = (struct exec_type){.kind = EXEC_TYPE_BOOL};
     }
 }
 
@@ -138,29 +96,28 @@ static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exe
 {
     struct group_aggregate *aggregate = &group->aggregates[m];
     const struct group_measure *measure = &group->plan.measures[m];
-    struct exec_type type;
-
-    if (group_measure_type(measure->function,
-                           measure->argument == NULL ? NULL : expr_type(measure->argument), &type,
-                           err) != EXEC_OK) {
-        return err->code;
-    }
     const struct exec_type input = input_type(measure);
-    *aggregate =
-        (struct group_aggregate){.measure = *measure,
-                                 .kernel = agg_kernel(measure->function, vec_storage(input.kind)),
-                                 .input = UINT32_MAX,
-                                 .scale = input.scale,
-                                 .owns_input = has_input(measure),
-                                 .owns_state = true};
+
+    *aggregate = (struct group_aggregate){.measure = *measure,
+                                          .form = group_measure_form(measure),
+                                          .kernel = group_kernel(measure, &input),
+                                          .input = UINT32_MAX,
+                                          .gate = UINT32_MAX,
+                                          .scale = input.scale,
+                                          .keeps_nulls = measure->function == EXEC_AGG_FIRST ||
+                                                         measure->function == EXEC_AGG_LAST,
+                                          .owns_input = has_input(measure),
+                                          .owns_state = true};
     share(group, m);
     if (aggregate->owns_input) {
-        aggregate->input = group->input_count;
-        input_types[group->plan.key_count + group->input_count++] = input;
+        add_inputs(group, aggregate, input_types);
+    }
+    if (!group_tuples_init(group, aggregate)) {
+        return job_memory_error(err, group->job->plan.refused, "the plan of an aggregation");
     }
     if (aggregate->owns_state) {
         aggregate->state_offset = group->state_bytes;
-        group->state_bytes += (aggregate->kernel->state_bytes + 15) / 16 * 16;
+        group->state_bytes += (aggregate->state_bytes + 15) / 16 * 16;
     }
     return EXEC_OK;
 }
@@ -228,9 +185,12 @@ static enum exec_code init(struct group *group, struct exec_error *err)
 {
     struct nu_arena *arena = &group->job->plan;
     const uint32_t measure_count = group->plan.measure_count;
-    const uint32_t column_max = group->plan.key_count + measure_count + 1;
-    struct exec_type *types = nu_arena_alloc(arena, column_max * sizeof *types, 8);
+    uint32_t column_max = group->plan.key_count + 1;
 
+    for (uint32_t m = 0; m < measure_count; m++) {
+        column_max += group->plan.measures[m].other_count + 2;
+    }
+    struct exec_type *types = nu_arena_alloc(arena, column_max * sizeof *types, 8);
     group->aggregates = nu_arena_calloc(arena, (measure_count + 1) * sizeof *group->aggregates, 8);
     group->input_kinds = nu_arena_calloc(arena, column_max, 8);
     if (types == NULL || group->aggregates == NULL || group->input_kinds == NULL) {

@@ -12,11 +12,32 @@
 
 struct group;
 
+enum group_form { GROUP_KERNEL, GROUP_PAIR, GROUP_HASHED, GROUP_BEST, GROUP_SET, GROUP_BAG };
+enum group_takes { TAKES_ANY, TAKES_NUMBER, TAKES_REAL, TAKES_INTEGER, TAKES_BOOL, TAKES_TEXT };
+enum group_gives { GIVES_SAME, GIVES_INT64, GIVES_FLOAT64, GIVES_SUM };
+enum { AGG_ORDER = 1, AGG_FRACTION = 2, AGG_SEPARATOR = 4, AGG_ONCE = 8 };
+
+/* A line of op/aggregate.def. */
+struct group_function {
+    const char *text; /* "count_star", "sum" */
+    uint8_t argument_count, form, takes, gives, extras;
+};
+/* NULL: no such function. */
+const struct group_function *group_function(enum exec_aggregate_function function);
+
 struct group_measure {
     enum exec_aggregate_function function;
     struct expr *argument; /* NULL for COUNT_STAR */
     struct expr *filter;   /* boolean; NULL: every row */
-    struct exec_type type; /* of the result, from group_measure_type */
+    struct exec_type type; /* of the result, from group_measure_bind */
+    bool distinct;
+    struct expr **others; /* the second argument, then the keys of the order */
+    uint32_t other_count;
+    const enum exec_direction *directions; /* of `others`; a second argument's is not read */
+    enum exec_direction own_direction;     /* of the argument, where the order ends; 0: ascending */
+    double fraction;                       /* 0..1 */
+    const char *separator;
+    uint32_t separator_bytes;
 };
 
 /* Borrowed from the plan arena. Output columns: the keys, then the measures. */
@@ -28,9 +49,16 @@ struct group_plan {
     uint32_t measure_count;
 };
 
-/* Result types: counts int64; sum(int8..32, uint8..32) int64, sum(int64, uint64) decimal128(38,0),
- * sum(decimal(p,s)) decimal128(38,s), sum(float) float64; avg float64; min, max the argument's
- * type. EXEC_TYPE_MISMATCH names function and type; EXEC_NOT_IMPLEMENTED the function. */
+/* Checks the arguments' types, casts them where the function wants it, settles what distinct means
+ * and fills in the result's type. EXEC_TYPE_MISMATCH names function and type, EXEC_NOT_IMPLEMENTED
+ * the function. Result types: counts int64; sum(int8..32, uint8..32) int64, sum(int64, uint64)
+ * decimal128(38,0), sum(decimal(p,s)) decimal128(38,s), sum(float) float64; avg float64; min, max
+ * the argument's type; which others, op/aggregate.def says. */
+enum exec_code group_measure_bind(struct nu_arena *arena, struct group_measure *measure,
+                                  struct exec_error *err);
+enum group_form group_measure_form(const struct group_measure *measure);
+
+/* The type alone, of functions of one argument. */
 enum exec_code group_measure_type(enum exec_aggregate_function function,
                                   const struct exec_type *argument, struct exec_type *type_out,
                                   struct exec_error *err);

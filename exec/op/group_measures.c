@@ -51,16 +51,16 @@ static bool eval(const struct group *group, struct pipe_run *run, const struct e
     return false;
 }
 
-/* The argument is evaluated on the rows the filter passes, so that sum(1 / x) filter (x <> 0) does
+/* Arguments are evaluated on the rows the filter passes, so that sum(1 / x) filter (x <> 0) does
  * not raise. */
 static bool eval_argument(const struct group *group, struct pipe_run *run,
-                          const struct group_measure *measure, const struct batch *in,
-                          struct vec *out)
+                          const struct group_measure *measure, const struct expr *argument,
+                          const struct batch *in, struct vec *out)
 {
     struct batch passed = *in;
     struct exec_error err = {0};
 
-    if (measure->filter != NULL && expr_can_raise(measure->argument)) {
+    if (measure->filter != NULL && expr_can_raise(argument)) {
         uint16_t *sel = nu_arena_alloc(run->scratch, BATCH_ROWS * sizeof *sel, 8);
         if (sel == NULL) {
             group_fail_memory(group, run->scratch);
@@ -73,35 +73,71 @@ static bool eval_argument(const struct group *group, struct pipe_run *run,
         }
         passed.sel = sel;
     }
-    return eval(group, run, measure->argument, &passed, out);
+    return eval(group, run, argument, &passed, out);
 }
 
-static bool eval_input(const struct group *group, struct pipe_run *run,
-                       const struct group_measure *measure, const struct batch *in, struct vec *out)
+/* A row of a pair counts where both are present: the first says so. */
+static bool join_pair(const struct batch *in, struct nu_arena *scratch, struct vec *pair)
 {
-    struct vec filter;
+    uint64_t *bits = nu_arena_alloc(scratch, BATCH_WORDS * sizeof *bits, 8);
+    const struct vec first = pair[0];
+    const struct vec second = pair[1];
+
+    if (bits == NULL || !vec_flatten(&first, in->row_count, scratch, &pair[0]) ||
+        !vec_flatten(&second, in->row_count, scratch, &pair[1])) {
+        return false;
+    }
+    if (pair[1].valid == NULL) {
+        return true;
+    }
+    if (pair[0].valid == NULL) {
+        pair[0].valid = pair[1].valid;
+        return true;
+    }
+    bitmap_and(bits, pair[0].valid, pair[1].valid, in->row_count);
+    pair[0].valid = bits;
+    return true;
+}
+
+/* inputs[0] is the argument, or the filter of a count without one; then the others. */
+static bool eval_inputs(const struct group *group, struct pipe_run *run,
+                        const struct group_aggregate *aggregate, const struct batch *in,
+                        struct vec *inputs, struct vec *gate)
+{
+    const struct group_measure *measure = &aggregate->measure;
     const bool has_argument = measure->argument != NULL && measure->function != EXEC_AGG_COUNT_STAR;
+    struct vec filter;
+    bool ok = true;
 
     if (measure->filter != NULL && !eval(group, run, measure->filter, in, &filter)) {
         return false;
     }
-    if (has_argument && !eval_argument(group, run, measure, in, out)) {
-        return false;
-    }
     if (!has_argument) {
-        *out = filter;
+        inputs[0] = filter;
+    } else if (!eval_argument(group, run, measure, measure->argument, in, &inputs[0])) {
+        return false;
     }
     if (measure->function == EXEC_AGG_COUNT) {
-        out->kind = EXEC_TYPE_BOOL; /* only presence counts; every value is a byte at least */
+        inputs[0].kind = EXEC_TYPE_BOOL; /* only presence counts; every value is a byte at least */
     }
-    if (measure->filter == NULL) {
-        return true;
+    for (uint32_t o = 0; o < measure->other_count; o++) {
+        if (!eval_argument(group, run, measure, measure->others[o], in, &inputs[1 + o])) {
+            return false;
+        }
     }
-    if (!apply_filter(in, &filter, run->scratch, out)) {
+    for (uint32_t i = 0; ok && measure->filter != NULL && i < 1 + measure->other_count; i++) {
+        ok = apply_filter(in, &filter, run->scratch, &inputs[i]);
+    }
+    if (ok && aggregate->form == GROUP_PAIR) {
+        ok = join_pair(in, run->scratch, inputs);
+    }
+    if (ok && gate != NULL) {
+        ok = vec_flatten(&filter, in->row_count, run->scratch, gate);
+    }
+    if (!ok) {
         group_fail_memory(group, run->scratch);
-        return false;
     }
-    return true;
+    return ok;
 }
 
 bool group_rows_eval(const struct group *group, struct pipe_run *run, const struct batch *in,
@@ -124,8 +160,10 @@ bool group_rows_eval(const struct group *group, struct pipe_run *run, const stru
     }
     for (uint32_t m = 0; m < plan->measure_count; m++) {
         const struct group_aggregate *aggregate = &group->aggregates[m];
+        struct vec *gate =
+            aggregate->gate == UINT32_MAX ? NULL : &rows_out->inputs[aggregate->gate];
         if (aggregate->owns_input &&
-            !eval_input(group, run, &aggregate->measure, in, &rows_out->inputs[aggregate->input])) {
+            !eval_inputs(group, run, aggregate, in, &rows_out->inputs[aggregate->input], gate)) {
             return false;
         }
     }
@@ -155,27 +193,45 @@ static uint32_t drop_nulls(const struct vec *vec, uint32_t count, unsigned char 
     return kept;
 }
 
-static bool update_one(const struct group_aggregate *aggregate, const struct vec *vec,
-                       uint32_t count, unsigned char *const *rows, struct update *update,
-                       struct nu_arena *strings)
+/* A state kept by a kernel. `data` are the values; vec says which are present. */
+static bool update_kernel(const struct group_aggregate *aggregate, const void *data,
+                          const struct vec *vec, uint32_t count, unsigned char *const *rows,
+                          struct update *update, struct nu_arena *strings)
 {
     const struct agg_kernel *kernel = aggregate->kernel;
 
     if (vec == NULL || (vec->valid == NULL && !vec->constant)) {
-        return kernel->update(vec == NULL ? NULL : vec->data, update->source, count, rows,
-                              aggregate->state_offset, strings);
+        return kernel->update(data, update->source, count, rows, aggregate->state_offset, strings);
     }
     if (vec->constant) {
         if (!vec_is_valid(vec, 0)) {
             return true;
         }
         memset(update->present, 0, count * sizeof *update->present);
-        return kernel->update(vec->data, update->present, count, rows, aggregate->state_offset,
-                              strings);
+        return kernel->update(data, update->present, count, rows, aggregate->state_offset, strings);
     }
     const uint32_t kept = drop_nulls(vec, count, rows, update);
-    return kernel->update(vec->data, update->present, kept, update->present_rows,
+    return kernel->update(data, update->present, kept, update->present_rows,
                           aggregate->state_offset, strings);
+}
+
+static bool update_one(const struct group *group, const struct group_aggregate *aggregate,
+                       const struct group_rows *from, const uint16_t *positions, uint32_t count,
+                       unsigned char *const *rows, struct update *update, struct nu_arena *strings)
+{
+    const struct vec *vec = aggregate->input == UINT32_MAX ? NULL : &from->inputs[aggregate->input];
+
+    switch (aggregate->form) {
+        case GROUP_KERNEL:
+            return update_kernel(aggregate, vec == NULL ? NULL : vec->data, vec, count, rows,
+                                 update, strings);
+        case GROUP_PAIR: {
+            const void *const pair[2] = {vec[0].data, vec[1].data};
+            return update_kernel(aggregate, pair, vec, count, rows, update, strings);
+        }
+        default:
+            return group_tuples_update(group, aggregate, from, positions, count, rows, strings);
+    }
 }
 
 bool group_update(const struct group *group, const struct group_rows *from,
@@ -189,9 +245,28 @@ bool group_update(const struct group *group, const struct group_rows *from,
     }
     for (uint32_t m = 0; m < group->plan.measure_count; m++) {
         const struct group_aggregate *aggregate = &group->aggregates[m];
-        const struct vec *vec =
-            aggregate->input == UINT32_MAX ? NULL : &from->inputs[aggregate->input];
-        if (aggregate->owns_state && !update_one(aggregate, vec, count, rows, &update, strings)) {
+        if (aggregate->owns_state &&
+            !update_one(group, aggregate, from, positions, count, rows, &update, strings)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool group_combine(const struct group *group, unsigned char *const *into,
+                   unsigned char *const *from, uint32_t count, struct nu_arena *strings)
+{
+    for (uint32_t m = 0; m < group->plan.measure_count; m++) {
+        const struct group_aggregate *aggregate = &group->aggregates[m];
+        if (!aggregate->owns_state) {
+            continue;
+        }
+        const bool ok =
+            aggregate->form == GROUP_KERNEL || aggregate->form == GROUP_PAIR ||
+                    aggregate->form == GROUP_HASHED
+                ? aggregate->kernel->combine(into, from, count, aggregate->state_offset, strings)
+                : group_tuples_combine(aggregate, into, from, count, strings);
+        if (!ok) {
             return false;
         }
     }

@@ -99,14 +99,7 @@ static bool combine(struct group *group, struct pipe_run *run, struct group_tabl
     const struct batch batch = {.row_count = count, .sel_count = count};
     ok = group_table_find(table, &batch, merge->keys, merge->hashes, merge->positions, count,
                           UINT64_MAX, merge->into);
-    for (uint32_t m = 0; ok && m < group->plan.measure_count; m++) {
-        const struct group_aggregate *aggregate = &group->aggregates[m];
-        if (!aggregate->owns_state) {
-            continue;
-        }
-        ok = aggregate->kernel->combine(merge->into, merge->from, count, aggregate->state_offset,
-                                        table->arena);
-    }
+    ok = ok && group_combine(group, merge->into, merge->from, count, table->arena);
     if (!ok) {
         group_fail_memory(group, table->arena);
     }

@@ -32,11 +32,16 @@ enum {
 };
 
 struct group_aggregate {
-    const struct agg_kernel *kernel;
+    const struct agg_kernel *kernel; /* NULL where the form is BEST or BAG, or SET under those */
     struct group_measure measure;
+    enum group_form form;
+    struct row_layout tuple; /* BEST, SET, BAG: how a row of arguments and sort keys is kept */
+    uint32_t state_bytes;
     uint32_t state_offset; /* in the group's row */
-    uint32_t input;        /* column of `inputs`; UINT32_MAX: every row counts, nothing is read */
-    int32_t scale;         /* of a decimal argument */
+    uint32_t input;   /* first column of `inputs`; UINT32_MAX: every row counts, nothing is read */
+    uint32_t gate;    /* column of `inputs` that is true where the row counts; UINT32_MAX: none */
+    int32_t scale;    /* of a decimal argument */
+    bool keeps_nulls; /* a NULL argument counts */
     /* Measures over one column share its input; those that add up alike (sum and avg, min and
      * any_value) share the state: the first of them evaluates and updates. */
     bool owns_input, owns_state;
@@ -120,9 +125,31 @@ bool group_update(const struct group *group, const struct group_rows *from,
                   const uint16_t *positions, uint32_t count, unsigned char *const *rows,
                   struct nu_arena *strings);
 
+/* The states of from[i] join those of into[i]; what they point to stays where it is. false:
+ * `strings` is out of memory. */
+bool group_combine(const struct group *group, unsigned char *const *into,
+                   unsigned char *const *from, uint32_t count, struct nu_arena *strings);
+
 /* Output columns of groups: keys, then measures. PUSH_MORE or PUSH_FAILED. */
 enum push_result group_columns(const struct group *group, struct pipe_run *run,
                                unsigned char *const *rows, uint32_t count, struct vec *columns);
+
+/* The kernel of a measure over an input of that type; NULL: there is none. */
+const struct agg_kernel *group_kernel(const struct group_measure *measure,
+                                      const struct exec_type *input);
+
+/* ---- BEST, SET and BAG: states that keep rows (group_tuples.c) ----------------------------------
+ */
+
+/* Fills in tuple and state_bytes, for every form. false: out of memory. */
+bool group_tuples_init(const struct group *group, struct group_aggregate *aggregate);
+
+/* As group_update and group_combine, of one aggregate. */
+bool group_tuples_update(const struct group *group, const struct group_aggregate *aggregate,
+                         const struct group_rows *from, const uint16_t *positions, uint32_t count,
+                         unsigned char *const *rows, struct nu_arena *strings);
+bool group_tuples_combine(const struct group_aggregate *aggregate, unsigned char *const *into,
+                          unsigned char *const *from, uint32_t count, struct nu_arena *strings);
 
 /* ---- replay
  * ---------------------------------------------------------------------------------------- */

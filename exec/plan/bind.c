@@ -96,31 +96,6 @@ static enum exec_code bind_project(struct plan *plan, struct plan_rel *rel, stru
 /* ---- aggregates
  * -------------------------------------------------------------------------------------- */
 
-static enum exec_code bind_measure(struct plan *plan, struct plan_rel *rel, uint32_t m,
-                                   struct exec_error *err)
-{
-    const struct exec_measure *spec = &rel->spec->u.aggregate.measures[m];
-    const struct exec_schema *input = &rel->inputs[0]->schema;
-    struct group_measure *measure = &rel->measures[m];
-    const struct exec_type *argument = NULL;
-
-    measure->function = spec->function;
-    if (spec->arg_count != 0) {
-        if (plan_bind_expr(plan, rel, spec->args[0], input, &measure->argument, err) != EXEC_OK) {
-            return err->code;
-        }
-        argument = expr_type(measure->argument);
-    }
-    if (spec->filter != 0) {
-        if (plan_bind_expr(plan, rel, spec->filter, input, &measure->filter, err) != EXEC_OK ||
-            plan_need_bool(measure->filter, spec->filter, "aggregate.measures.filter", err) !=
-                EXEC_OK) {
-            return err->code;
-        }
-    }
-    return group_measure_type(spec->function, argument, &measure->type, err);
-}
-
 static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
                                      struct exec_error *err)
 {
@@ -142,7 +117,7 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
         fields[k] = (struct exec_field){.name = key->name, .type = *expr_type(rel->exprs[k])};
     }
     for (uint32_t m = 0; m < measures; m++) {
-        if (bind_measure(plan, rel, m, err) != EXEC_OK) {
+        if (plan_bind_measure(plan, rel, m, err) != EXEC_OK) {
             return err->code;
         }
         fields[keys + m] = (struct exec_field){.name = rel->spec->u.aggregate.measures[m].name,

@@ -128,8 +128,17 @@ static void detail_measures(struct text *text, const struct plan_rel *rel)
         if (measure->argument != NULL) {
             expr_text(measure->argument, &rel->inputs[0]->schema, argument, sizeof argument);
         }
-        text_add(text, "%s%s(%s)", m == 0 ? "" : ", ", group_function_name(measure->function),
-                 argument);
+        text_add(text, "%s%s(%s%s", m == 0 ? "" : ", ", group_function_name(measure->function),
+                 measure->distinct ? "distinct " : "", argument);
+        for (uint32_t o = 0; o < measure->other_count; o++) {
+            const bool is_argument = o + 1 < group_function(measure->function)->argument_count;
+            expr_text(measure->others[o], &rel->inputs[0]->schema, argument, sizeof argument);
+            text_add(text, "%s%s", is_argument ? ", " : o == 0 ? " order by " : ", ", argument);
+        }
+        if ((group_function(measure->function)->extras & AGG_FRACTION) != 0) {
+            text_add(text, ", %g", measure->fraction);
+        }
+        text_add(text, ")");
         if (measure->filter != NULL) {
             expr_text(measure->filter, &rel->inputs[0]->schema, argument, sizeof argument);
             text_add(text, " filter (%s)", argument);

@@ -264,7 +264,9 @@ static enum exec_code lower_group(struct plan *plan, struct plan_rel *rel, struc
     }
     for (uint32_t m = 0; m < measures; m++) {
         moved[m] = rel->measures[m];
-        if ((moved[m].argument != NULL &&
+        moved[m].others = remap_all(plan, moved[m].others, moved[m].other_count, in.map, err);
+        if (moved[m].others == NULL ||
+            (moved[m].argument != NULL &&
              (moved[m].argument = plan_remap(plan, moved[m].argument, in.map, err)) == NULL) ||
             (moved[m].filter != NULL &&
              (moved[m].filter = plan_remap(plan, moved[m].filter, in.map, err)) == NULL)) {

@@ -136,6 +136,8 @@ enum exec_code plan_and(struct plan *plan, struct expr *a, struct expr *b, struc
 enum exec_code plan_bind_scan(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
 enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint32_t expr,
                                    const struct exec_schema *input, struct exec_error *err);
+enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32_t measure,
+                                 struct exec_error *err);
 enum exec_code plan_add_predicate(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
                                   struct exec_error *err);
 void plan_estimate(struct plan_rel *rel);

@@ -62,6 +62,7 @@ static void mark_aggregate(struct plan_rel *rel)
         if (rel->measures[m].argument != NULL) {
             expr_mark_columns(rel->measures[m].argument, needed);
         }
+        mark_exprs(rel->measures[m].others, rel->measures[m].other_count, needed);
         if (rel->measures[m].filter != NULL) {
             expr_mark_columns(rel->measures[m].filter, needed);
         }

@@ -1,3 +1,4 @@
+#include "op/group.h"
 #include "plan/spec.h"
 #include "table/table.h"
 
@@ -364,38 +365,61 @@ static enum exec_code check_join(struct checker *checker, const struct exec_rel 
                                      : check_ref(checker, rel->u.join.residual, "join.residual");
 }
 
+static enum exec_code check_measure_extras(const struct checker *checker,
+                                           const struct exec_measure *measure,
+                                           const struct group_function *function)
+{
+    struct exec_error *err = checker->err;
+    const bool wants_fraction = (function->extras & AGG_FRACTION) != 0;
+    const bool takes_parameter = wants_fraction || (function->extras & AGG_SEPARATOR) != 0;
+
+    if (measure->order_count != 0 && (function->extras & AGG_ORDER) == 0) {
+        return BAD("aggregate.measures '%s': %s takes no order", measure->name, function->text);
+    }
+    if (check_count(checker, measure->order_count, 0, EXEC_KEYS_MAX, "aggregate.measures.order") !=
+        EXEC_OK) {
+        return err->code;
+    }
+    if (measure->parameter_count > (uint32_t)takes_parameter ||
+        (wants_fraction && measure->parameter_count == 0)) {
+        return BAD("aggregate.measures '%s' has %" PRIu32 " parameters, %s takes %s", measure->name,
+                   measure->parameter_count, function->text,
+                   wants_fraction    ? "a fraction"
+                   : takes_parameter ? "a separator at most"
+                                     : "none");
+    }
+    return EXEC_OK;
+}
+
 static enum exec_code check_measure(const struct checker *checker,
                                     const struct exec_measure *measure)
 {
     struct exec_error *err = checker->err;
-    const bool counts_rows = measure->function == EXEC_AGG_COUNT_STAR;
+    const struct group_function *function = group_function(measure->function);
 
     if (check_name(measure->name, "aggregate.measures.name", err) != EXEC_OK) {
         return err->code;
     }
-    if (measure->function <= EXEC_AGG_NONE || measure->function >= EXEC_AGG_FUNCTION_COUNT) {
+    if (function == NULL) {
         return BAD("aggregate.measures '%s': no such function", measure->name);
     }
-    if (measure->arg_count != (counts_rows ? 0 : 1)) {
+    if (measure->arg_count != function->argument_count) {
         return BAD("aggregate.measures '%s' has %" PRIu32 " arguments, it takes %d", measure->name,
-                   measure->arg_count, counts_rows ? 0 : 1);
+                   measure->arg_count, function->argument_count);
     }
-    if (!counts_rows &&
-        check_ref(checker, measure->args[0], "aggregate.measures.args") != EXEC_OK) {
-        return err->code;
+    for (uint32_t a = 0; a < measure->arg_count; a++) {
+        if (check_ref(checker, measure->args[a], "aggregate.measures.args") != EXEC_OK) {
+            return err->code;
+        }
     }
     if (measure->filter != 0 &&
         check_ref(checker, measure->filter, "aggregate.measures.filter") != EXEC_OK) {
         return err->code;
     }
-    if (measure->distinct || measure->order_count != 0 || measure->parameter_count != 0) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
-                         "aggregate.measures '%s': %s is not implemented yet", measure->name,
-                         measure->distinct           ? "distinct"
-                         : measure->order_count != 0 ? "order"
-                                                     : "parameters");
+    if (measure->distinct && measure->arg_count == 0) {
+        return BAD("aggregate.measures '%s': %s takes no distinct", measure->name, function->text);
     }
-    return EXEC_OK;
+    return check_measure_extras(checker, measure, function);
 }
 
 static enum exec_code check_aggregate(struct checker *checker, const struct exec_rel *rel,

@@ -113,6 +113,17 @@ static void copy_scan(struct copier *copier, struct exec_rel *rel)
     rel->u.scan.inline_stream_bytes = 0;
 }
 
+static struct exec_literal *copy_literals(struct copier *copier,
+                                          const struct exec_literal *literals, uint32_t count)
+{
+    struct exec_literal *copy = copy_bytes(copier, literals, count, sizeof *copy);
+
+    for (uint32_t i = 0; copy != NULL && i < count; i++) {
+        copy_literal(copier, &copy[i]);
+    }
+    return copy;
+}
+
 static void copy_measures(struct copier *copier, struct exec_rel *rel)
 {
     struct exec_measure *measures = copy_bytes(copier, rel->u.aggregate.measures,
@@ -122,6 +133,10 @@ static void copy_measures(struct copier *copier, struct exec_rel *rel)
         measures[m].name = copy_text(copier, measures[m].name);
         measures[m].args =
             copy_bytes(copier, measures[m].args, measures[m].arg_count, sizeof *measures[m].args);
+        measures[m].order = copy_bytes(copier, measures[m].order, measures[m].order_count,
+                                       sizeof *measures[m].order);
+        measures[m].parameters =
+            copy_literals(copier, measures[m].parameters, measures[m].parameter_count);
     }
     rel->u.aggregate.measures = measures;
 }

@@ -53,9 +53,13 @@ static void bench(const char *name, uint64_t rows, uint64_t distinct, uint32_t r
     harness_init(&harness, 1, 64, UINT64_MAX);
     struct expr *key = harness_column(&harness, 0, &int64);
     const struct group_measure measures[] = {
-        {EXEC_AGG_SUM, harness_column(&harness, 1, &int64), NULL, sum_type},
-        {EXEC_AGG_AVG, harness_column(&harness, 2, &float64), NULL, float64},
-        {EXEC_AGG_COUNT_STAR, NULL, NULL, int64},
+        {.function = EXEC_AGG_SUM,
+         .argument = harness_column(&harness, 1, &int64),
+         .type = sum_type},
+        {.function = EXEC_AGG_AVG,
+         .argument = harness_column(&harness, 2, &float64),
+         .type = float64},
+        {.function = EXEC_AGG_COUNT_STAR, .type = int64},
     };
     const struct group_plan plan = {
         .rel = 1, .keys = &key, .key_count = key_count, .measures = measures, .measure_count = 3};

@@ -119,9 +119,37 @@ static void put_sort(struct printer *to, const struct exec_rel *rel)
 
 static void put_aggregate(struct printer *to, const struct exec_rel *rel)
 {
-    static const char *const functions[] = {"?",   "count*", "count", "sum",
-                                            "min", "max",    "avg",   "count_distinct",
-                                            "var", "stddev", "any"};
+    static const char *const functions[] = {"?",
+                                            "count*",
+                                            "count",
+                                            "sum",
+                                            "min",
+                                            "max",
+                                            "avg",
+                                            "count_distinct",
+                                            "var",
+                                            "stddev",
+                                            "any",
+                                            "var_pop",
+                                            "stddev_pop",
+                                            "bool_and",
+                                            "bool_or",
+                                            "first",
+                                            "last",
+                                            "string_agg",
+                                            "quantile_cont",
+                                            "quantile_disc",
+                                            "approx_count_distinct",
+                                            "approx_quantile",
+                                            "arg_min",
+                                            "arg_max",
+                                            "mode",
+                                            "corr",
+                                            "covar_samp",
+                                            "covar_pop",
+                                            "bit_and",
+                                            "bit_or",
+                                            "bit_xor"};
 
     put(to, "aggregate %u", rel->u.aggregate.input);
     put_named(to, rel->u.aggregate.keys, rel->u.aggregate.key_count);

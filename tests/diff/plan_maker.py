@@ -12,6 +12,7 @@ ARROW = {"i32": pa.int32(), "i64": pa.int64(), "f64": pa.float64(), "str": pa.st
 KIND = {"i32": 4, "i64": 5, "f64": 11, "str": 13, "bool": 1, "date": 15, "ts": 16}
 DUCK = {"i32": "INTEGER", "i64": "BIGINT", "f64": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN", "date": "DATE", "ts": "TIMESTAMP"}
 NUMERIC = ("i32", "i64", "f64")
+MOMENTS = {"var_samp": 8, "stddev_samp": 9, "var_pop": 11, "stddev_pop": 12, "corr": 25, "covar_samp": 26, "covar_pop": 27}
 INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MARK, NULL_AWARE, CROSS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 JOINS = {INNER: "INNER JOIN", LEFT: "LEFT JOIN", RIGHT: "RIGHT JOIN", FULL: "FULL JOIN", CROSS: "CROSS JOIN"}
 JOIN_INPUT_MAX = 3000  # rows of a join's input; more are cut to the first 100
@@ -68,6 +69,7 @@ class PlanMaker:
         self.sides = {}  # of the columns a residual refers to
         self.plan = plan_pb.Plan(version=1)
         self.serial = 0
+        self.duck_only = False  # says something SQLite cannot
 
     def count(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
@@ -282,6 +284,14 @@ class PlanMaker:
             group.append(name)
             self.count("group key " + kind)
         for _ in range(rng.randint(1, 4)):
+            if rng.random() < 0.35:
+                measure, sql, kind = self.wide_measure(rel)
+                if measure is not None:
+                    measure["name"] = new = self.name()
+                    measures.append(measure)
+                    sqls.append(f"{sql} AS {new}")
+                    out.append((new, kind))
+                    continue
             function = rng.choice(["count_star", "count", "sum", "min", "max", "avg"])
             source = rng.choice(rel.columns)
             if function in ("sum", "avg"):
@@ -301,6 +311,37 @@ class PlanMaker:
         by = f" GROUP BY {', '.join(group)}" if group else ""
         return self.add(f"SELECT {', '.join(sqls)} FROM ({rel.sql}) q{by}", out,
                         aggregate={"input": rel.index, "keys": key_list, "measures": measures})
+
+    def tame(self, *columns):
+        """A FILTER that leaves out what DuckDB's sums of squares cannot take: (index, sql) over doubles."""
+        index, sqls = None, []
+        for name in columns:
+            for word, sign, bound in (("gt", ">", -1e7), ("lt", "<", 1e7)):
+                left = self.expr(cast={"arg": self.column(name)[0], "to": {"kind": KIND["f64"]}})
+                one = self.call(word, left, self.expr(literal={"type": {"kind": KIND["f64"]}, "double_value": bound}))
+                index = one if index is None else self.call("and", index, one)
+                sqls.append(f"CAST({name} AS DOUBLE) {sign} {bound!r}")
+        return index, f" FILTER (WHERE {' AND '.join(sqls)})"
+
+    def moments(self, rel):
+        function = self.rng.choice(list(MOMENTS))
+        a, b = self.pick(rel.columns, NUMERIC), self.pick(rel.columns, NUMERIC)
+        if a is None:
+            return None, None, None
+        names = [a[0], b[0]] if function in ("corr", "covar_samp", "covar_pop") else [a[0]]
+        index, filter_sql = self.tame(*names)
+        self.count("aggregate " + function)
+        self.duck_only = True
+        measure = {"function": MOMENTS[function], "arguments": [self.column(n)[0] for n in names], "filter": index}
+        sql = f"{function}({', '.join(names)}){filter_sql}"
+        # No correlation with a constant: NULL here, NaN in DuckDB. Where rounding decides what is constant, nothing is compared.
+        if function == "corr":
+            sql = f"NULLIF({sql}, CAST('nan' AS DOUBLE))"
+        return measure, sql, "real"
+
+    def wide_measure(self, rel):
+        """(measure, sql, kind) of a function that SQLite lacks or says differently; None: no fitting column."""
+        return self.moments(rel)
 
     def top(self, rel):
         """Sorted by every column, so that the first rows are the same rows everywhere."""
@@ -341,6 +382,6 @@ class PlanMaker:
             rel = self.project(rel)
         if rng.random() < 0.6:
             rel = self.aggregate(rel)
-        if rng.random() < 0.4:
+        if rng.random() < 0.4 and all(kind != "real" for _, kind in rel.columns):  # near-equal reals sort differently
             rel = self.top(rel)
         return rel

@@ -104,7 +104,7 @@ static void spoil_distinct_measure(void)
 {
     struct exec_measure *measures =
         (struct exec_measure *)(uintptr_t)b.rels[grouped - 1].u.aggregate.measures;
-    measures[1].distinct = true;
+    measures[0].distinct = true;
 }
 static void spoil_phase(void)
 {
@@ -181,7 +181,7 @@ static const struct {
     {spoil_join_kind, EXEC_BAD_SPEC, 4, 0, "join.kind is missing"},
     {spoil_keys, EXEC_BAD_SPEC, 4, 0, "join.keys has 33 entries"},
     {spoil_measure_arguments, EXEC_BAD_SPEC, 5, 0, "'total' has 0 arguments"},
-    {spoil_distinct_measure, EXEC_NOT_IMPLEMENTED, 5, 0, "'total': distinct"},
+    {spoil_distinct_measure, EXEC_BAD_SPEC, 5, 0, "'n': count_star takes no distinct"},
     {spoil_phase, EXEC_NOT_IMPLEMENTED, 5, 0, "FINAL"},
     {spoil_direction, EXEC_BAD_SPEC, 6, 0, "sort.keys has no direction"},
     {spoil_rows, EXEC_BAD_SPEC, 1, 0, "scan.generator_rows"},

@@ -35,6 +35,7 @@ target_sources(test_join PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle
 morsel_test(exec group LABELS unit)
 target_sources(test_group PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle/group_oracle.c)
 morsel_test(exec float_sum LABELS unit LINKS m)
+morsel_test(exec moments LABELS unit LINKS m)
 morsel_test(exec result_chunk LABELS unit LINKS exec_test_support)
 morsel_test(exec result_sink LABELS unit LINKS exec_test_support)
 morsel_test(exec engine LABELS unit LINKS exec_test_support)

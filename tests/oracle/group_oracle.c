@@ -72,6 +72,98 @@ static struct cell canonical(const struct cell *cell)
     return same;
 }
 
+/* ---- variance, covariance, correlation: two passes in __float128 --------------------------------
+ */
+
+static __float128 number(const struct cell *cell, const struct exec_type *type)
+{
+    if (is_real(type)) {
+        return (__float128)cell->real;
+    }
+    return (__float128)((double)cell->integer / (double)power10(type->scale));
+}
+
+struct moments {
+    int64_t count;
+    bool special;
+    __float128 x_mean, y_mean, xx, yy, xy; /* sums of products of deviations */
+};
+
+static struct moments moments_of(const struct group_oracle *oracle,
+                                 const struct oracle_measure *measure, bool pair,
+                                 const uint32_t *rows, uint32_t row_count)
+{
+    const uint32_t second = pair ? measure->second : measure->column;
+    const struct exec_type *x_type = &oracle->input->types[measure->column];
+    const struct exec_type *y_type = &oracle->input->types[second];
+    struct moments moments = {.count = 0};
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < row_count; i++) {
+            const struct cell *a = cells_at(oracle->input, rows[i], measure->column);
+            const struct cell *b = cells_at(oracle->input, rows[i], second);
+            if (!counts(oracle, measure, rows[i]) || b->null) {
+                continue;
+            }
+            const __float128 x = number(a, x_type);
+            const __float128 y = number(b, y_type);
+            moments.special |= !isfinite((double)x) || !isfinite((double)y);
+            if (pass == 0) {
+                moments.count++;
+                moments.x_mean += x;
+                moments.y_mean += y;
+            } else {
+                moments.xx += (x - moments.x_mean) * (x - moments.x_mean);
+                moments.yy += (y - moments.y_mean) * (y - moments.y_mean);
+                moments.xy += (x - moments.x_mean) * (y - moments.y_mean);
+            }
+        }
+        if (pass == 0 && moments.count > 0) {
+            moments.x_mean /= moments.count;
+            moments.y_mean /= moments.count;
+        }
+    }
+    return moments;
+}
+
+/* Deviations that are nothing but rounding of the mean. */
+static bool is_nothing(__float128 squares, __float128 mean, int64_t count)
+{
+    return squares <= mean * mean * count * 1e-60Q;
+}
+
+static bool moment_result(const struct group_oracle *oracle, const struct oracle_measure *measure,
+                          const uint32_t *rows, uint32_t row_count, struct cell *result)
+{
+    const enum exec_aggregate_function function = measure->function;
+    const bool pair = function == EXEC_AGG_CORR || function == EXEC_AGG_COVAR_SAMP ||
+                      function == EXEC_AGG_COVAR_POP;
+    const bool sample = function == EXEC_AGG_VAR_SAMP || function == EXEC_AGG_STDDEV_SAMP ||
+                        function == EXEC_AGG_COVAR_SAMP;
+    const bool root = function == EXEC_AGG_STDDEV_SAMP || function == EXEC_AGG_STDDEV_POP;
+
+    if (!pair && !sample && !root && function != EXEC_AGG_VAR_POP) {
+        return false;
+    }
+    const struct moments m = moments_of(oracle, measure, pair, rows, row_count);
+    *result = (struct cell){.null = m.count <= (sample ? 1 : 0)};
+    if (result->null) {
+        return true;
+    }
+    const bool x_still = is_nothing(m.xx, m.x_mean, m.count);
+    const bool y_still = is_nothing(m.yy, m.y_mean, m.count);
+    if (m.special) {
+        result->real = (double)NAN;
+    } else if (function == EXEC_AGG_CORR) {
+        result->null = x_still || y_still;
+        result->real = result->null ? 0 : (double)(m.xy / m.xx) * sqrt((double)(m.xx / m.yy));
+    } else if (!x_still && !y_still) {
+        result->real = (double)(m.xy / (m.count - (sample ? 1 : 0)));
+        result->real = root ? sqrt(result->real) : result->real;
+    }
+    return true;
+}
+
 static void aggregate(const struct group_oracle *oracle, const struct oracle_measure *measure,
                       const uint32_t *rows, uint32_t row_count, struct cell *result)
 {
@@ -97,6 +189,9 @@ static void aggregate(const struct group_oracle *oracle, const struct oracle_mea
         if (best.null || is_better(measure, cell, &best, type)) {
             best = *cell;
         }
+    }
+    if (moment_result(oracle, measure, rows, row_count, result)) {
+        return;
     }
     *result = (struct cell){.null = count == 0};
     switch (measure->function) {

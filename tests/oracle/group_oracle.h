@@ -9,7 +9,9 @@
 struct oracle_measure {
     enum exec_aggregate_function function;
     uint32_t column; /* the argument */
-    bool filter;     /* only rows where filter_left < filter_right (int64 columns) */
+    uint32_t second; /* the second argument, of functions of two */
+    bool distinct;
+    bool filter; /* only rows where filter_left < filter_right (int64 columns) */
     uint32_t filter_left, filter_right;
     struct exec_type type; /* of the result */
 };

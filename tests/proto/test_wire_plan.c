@@ -325,8 +325,6 @@ Test(wire_plan, what_cannot_be_done_is_named)
         {REL("{'join':{'type':10,'asof':{}}}"), EXEC_NOT_IMPLEMENTED, "rels[2].join.asof", 2, 0},
         {REL("{'aggregate':{'groupingSets':[{}]}}"), EXEC_NOT_IMPLEMENTED,
          "aggregate.grouping_sets", 2, 0},
-        {REL("{'aggregate':{'measures':[{'function':'AGGREGATE_FUNCTION_MODE','name':'m'}]}}"),
-         EXEC_NOT_IMPLEMENTED, "AGGREGATE_FUNCTION_MODE is not implemented", 2, 0},
         {REL("{'sort':{'partitionBy':[1]}}"), EXEC_NOT_IMPLEMENTED, "sort.partition_by", 2, 0},
         {EXPR("{'literal':{'intervalValue':{'days':1}}}"), EXEC_NOT_IMPLEMENTED,
          "literal.interval_value", 0, 1},

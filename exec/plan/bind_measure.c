@@ -1,0 +1,108 @@
+#include "plan/plan.h"
+
+/* One measure of an aggregate: arguments, order, filter, parameters; what its function makes of
+ * them is op/group_types.c's. */
+
+static enum exec_code bind_over(struct plan *plan, struct plan_rel *rel, uint32_t index,
+                                struct expr **out, struct exec_error *err)
+{
+    return plan_bind_expr(plan, rel, index, &rel->inputs[0]->schema, out, err);
+}
+
+/* The second argument, then the keys of the order. */
+static enum exec_code bind_others(struct plan *plan, struct plan_rel *rel,
+                                  const struct exec_measure *spec, struct group_measure *measure,
+                                  struct exec_error *err)
+{
+    const uint32_t more = spec->arg_count > 1 ? spec->arg_count - 1 : 0;
+    const uint32_t count = more + spec->order_count;
+    enum exec_direction *directions = plan_calloc(plan, count, sizeof *directions, err);
+
+    measure->others = plan_calloc(plan, count, sizeof(struct expr *), err);
+    if (directions == NULL || measure->others == NULL) {
+        return err->code;
+    }
+    for (uint32_t o = 0; o < count; o++) {
+        const uint32_t index = o < more ? spec->args[1 + o] : spec->order[o - more].expr;
+        directions[o] = o < more ? EXEC_ASC_NULLS_LAST : spec->order[o - more].direction;
+        if (bind_over(plan, rel, index, &measure->others[o], err) != EXEC_OK) {
+            return err->code;
+        }
+    }
+    measure->directions = directions;
+    measure->other_count = count;
+    return EXEC_OK;
+}
+
+static bool literal_real(const struct exec_literal *literal, double *out)
+{
+    const struct exec_type *type = &literal->type;
+
+    if (literal->is_null) {
+        return false;
+    }
+    if (type->kind == EXEC_TYPE_FLOAT64 || type->kind == EXEC_TYPE_FLOAT32) {
+        *out = literal->value.f64;
+    } else if (type->kind == EXEC_TYPE_DECIMAL128) {
+        double power = 1;
+        for (int32_t i = 0; i < type->scale; i++) {
+            power *= 10;
+        }
+        *out = (double)literal->value.decimal.low / power; /* 0..1: the high word is 0 */
+        return literal->value.decimal.high == 0;
+    } else if (exec_type_is_integer(type->kind)) {
+        *out = literal->value.i64 == 0 ? 0 : literal->value.i64 == 1 ? 1 : -1;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static enum exec_code bind_parameters(const struct exec_measure *spec,
+                                      struct group_measure *measure, struct exec_error *err)
+{
+    const struct exec_literal *literal = spec->parameters;
+    const uint8_t extras = group_function(spec->function)->extras;
+
+    if ((extras & AGG_FRACTION) != 0) {
+        if (!literal_real(literal, &measure->fraction) || !(measure->fraction >= 0) ||
+            !(measure->fraction <= 1)) {
+            return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                             "aggregate.measures '%s': the fraction must be a number from 0 to 1",
+                             spec->name);
+        }
+    }
+    if ((extras & AGG_SEPARATOR) != 0 && spec->parameter_count != 0) {
+        if (literal->is_null || literal->type.kind != EXEC_TYPE_UTF8 ||
+            literal->value.text.size > UINT16_MAX) {
+            return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                             "aggregate.measures '%s': the separator must be a text of at most "
+                             "%d bytes",
+                             spec->name, UINT16_MAX);
+        }
+        measure->separator = literal->value.text.bytes;
+        measure->separator_bytes = (uint32_t)literal->value.text.size;
+    }
+    return EXEC_OK;
+}
+
+enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32_t m,
+                                 struct exec_error *err)
+{
+    const struct exec_measure *spec = &rel->spec->u.aggregate.measures[m];
+    struct group_measure *measure = &rel->measures[m];
+
+    measure->function = spec->function;
+    measure->distinct = spec->distinct;
+    if ((spec->arg_count != 0 &&
+         bind_over(plan, rel, spec->args[0], &measure->argument, err) != EXEC_OK) ||
+        bind_others(plan, rel, spec, measure, err) != EXEC_OK ||
+        bind_parameters(spec, measure, err) != EXEC_OK ||
+        (spec->filter != 0 &&
+         (bind_over(plan, rel, spec->filter, &measure->filter, err) != EXEC_OK ||
+          plan_need_bool(measure->filter, spec->filter, "aggregate.measures.filter", err) !=
+              EXEC_OK))) {
+        return err->code;
+    }
+    return group_measure_bind(&plan->job->plan, measure, err);
+}
