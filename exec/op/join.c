@@ -139,6 +139,7 @@ static bool init_workers(struct join *join)
         nu_arena_init(&worker->staging, job->pages, job->worker_node[w], &job->budget);
         radix_rows_init(&worker->rows, &worker->staging, join->layout.row_bytes,
                         choose_radix_bits(job));
+        worker->bounds = (struct dense_bounds){UINT64_MAX, 0};
         join->worker_rows[w] = &worker->rows;
     }
     return true;
@@ -190,10 +191,12 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     join->sink = (struct op_sink){.kind = &join_build_sink_kind, .rel = plan->rel};
     join->directory = (struct op_source){.kind = &join_directory_source_kind, .rel = plan->rel};
     join->probe = (struct operator){.kind = &join_probe_operator_kind, .rel = plan->rel};
+    join->dense.source = (struct op_source){.kind = &join_dense_source_kind, .rel = plan->rel};
     join->unmatched = (struct op_source){.kind = &join_unmatched_source_kind, .rel = plan->rel};
     if (!init_columns(join) || !init_workers(join)) {
         return job_memory_error(err, job->plan.refused, "the plan of a join");
     }
+    join->dense.wanted = join_dense_is_wanted(join);
     *join_out = join;
     return EXEC_OK;
 }
@@ -201,6 +204,11 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
 struct op_sink *join_build_sink(struct join *join)
 {
     return &join->sink;
+}
+
+struct op_source *join_dense_source(struct join *join)
+{
+    return join->dense.wanted ? &join->dense.source : NULL;
 }
 
 struct op_source *join_directory_source(struct join *join)
@@ -230,6 +238,12 @@ void join_figures(const struct join *join, struct join_figures *out)
     *out = (struct join_figures){.build_rows = join->build_rows + join->null_rows,
                                  .partitions = join->partition_count,
                                  .unique_keys = true};
+    if (join->dense.on) {
+        out->directory_slots = join->dense.map.span;
+        out->memory_bytes = dense_map_bytes(&join->layout, join->dense.map.span);
+        out->max_chain = 1;
+        return;
+    }
     for (uint32_t p = 0; join->dirs.parts != NULL && p < join->partition_count; p++) {
         const struct hash_dir *dir = &join->dirs.parts[p];
         if (dir->slots == NULL) {

@@ -50,6 +50,9 @@ struct join_plan {
 enum exec_code join_create(struct job_context *job, const struct join_plan *plan,
                            struct join **join_out, struct exec_error *err);
 struct op_sink *join_build_sink(struct join *join);
+/* May be left out; for distinct integer keys that lie close together it makes the join faster. Runs
+ * between the build pipes and the directory pipe. NULL when the join cannot use it. */
+struct op_source *join_dense_source(struct join *join);
 struct op_source *join_directory_source(struct join *join);
 struct operator* join_probe_operator(struct join *join);
 struct op_source *join_unmatched_source(struct join *join); /* NULL when none is needed */

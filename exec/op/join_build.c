@@ -99,6 +99,9 @@ static enum push_result build_push_batch(struct join *join, struct pipe_run *run
     hash_keys(in, build->keys, join->plan.key_count, join->job->hash_bits_kept, build->hashes);
     const uint32_t present = hash_present_positions(in, build->keys, join->plan.key_count,
                                                     join->plan.nulls_equal, build->positions);
+    if (join->dense.wanted) {
+        dense_bounds_add(&worker->bounds, in, &build->keys[0], build->positions, present);
+    }
     if (!radix_rows_reserve(&worker->rows, build->hashes, build->positions, present, build->rows)) {
         return join_fail_memory(join, &worker->staging, "rows of a join's build side");
     }
@@ -186,6 +189,9 @@ static enum exec_code directory_start(struct op_source *source, struct pipe *pip
     const struct job_context *job = join->job;
 
     (void)err;
+    if (join_dense_settle(join)) {
+        return EXEC_OK;
+    }
     source->units_total = join->partition_count;
     /* Partitions are dealt out to nodes; whoever builds one places it on its own node. */
     for (uint32_t n = 0; n < job->node_count; n++) {

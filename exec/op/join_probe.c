@@ -284,6 +284,9 @@ static void lookup(struct join_probe_state *state)
 static enum push_result probe_batch(struct join *join, struct pipe_run *run, uint32_t index,
                                     const struct batch *in)
 {
+    if (join->dense.on) {
+        return join_dense_push(join, run, index, in);
+    }
     struct join_probe_state *state = nu_arena_alloc(run->scratch, sizeof *state, 64);
 
     if (state == NULL) {

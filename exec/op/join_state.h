@@ -1,6 +1,7 @@
 #ifndef EXEC_OP_JOIN_STATE_H
 #define EXEC_OP_JOIN_STATE_H
 
+#include "hash/dense_map.h"
 #include "hash/hash_dir.h"
 #include "hash/radix_rows.h"
 #include "hash/row_layout.h"
@@ -9,10 +10,10 @@
 
 #include "numa/check.h"
 
-/* The insides of a join, shared by join.c, join_build.c, join_probe.c, join_exists.c and
- * join_unmatched.c. Written by join_create, by each worker in its own join_worker, by the build
- * sink's finish, and by the directory pipe in its own partition; constant for the probe, but for
- * the match bytes inside the rows.
+/* The insides of a join, shared by join.c, join_build.c, join_dense.c, join_probe.c,
+ * join_exists.c and join_unmatched.c. Written by join_create, by each worker in its own
+ * join_worker, by the build sink's finish, and by the directory pipe in its own partition; constant
+ * for the probe, but for the match bytes inside the rows.
  *
  * A build row: [ hash | matched byte, where build rows without a match are wanted | row_layout:
  * keys, then the build columns somebody reads ]. A column that is a key as it stands is kept once;
@@ -33,14 +34,27 @@ struct join_worker {
     _Alignas(
         128) struct nu_arena staging; /* rows before they are placed; gone after the directory */
     struct radix_rows rows;
-    struct row_list null_rows; /* kept for RIGHT and FULL; in the job arena */
-    bool has_null;             /* a build row had a NULL key */
+    struct row_list null_rows;  /* kept for RIGHT and FULL; in the job arena */
+    bool has_null;              /* a build row had a NULL key */
+    struct dense_bounds bounds; /* of the keys, where a dense map is wanted */
 };
 
 /* Where the unmatched source stands in one unit: a partition, then each worker's null_rows. */
 struct join_unmatched_unit {
     uint64_t row;
     const struct row_chunk *chunk;
+};
+
+/* A dense map instead of the directory (join_dense.c). */
+struct join_dense {
+    struct op_source source;
+    bool wanted;          /* kind and key allow it; set at create */
+    bool begun;           /* the map is being filled or has been */
+    bool on;              /* it answers for the directory; set when the directory pipe starts */
+    _Atomic bool refused; /* a key came twice */
+    _Atomic uint8_t states_all;
+    struct radix_reader *readers; /* by partition: where its unit stands */
+    struct dense_map map;
 };
 
 struct join {
@@ -70,12 +84,14 @@ struct join {
     struct hash_dir_build *builds;
     bool *build_begun;
     struct join_unmatched_unit *unmatched_units;
+    struct join_dense dense;
 
     /* With emits_build; relaxed: set by any worker, read after the probe pipes have ended. */
     _Atomic bool probe_has_rows, probe_has_null;
 };
 
 extern const struct sink_kind join_build_sink_kind;
+extern const struct source_kind join_dense_source_kind;
 extern const struct source_kind join_directory_source_kind;
 extern const struct operator_kind join_probe_operator_kind;
 extern const struct source_kind join_unmatched_source_kind;
@@ -88,6 +104,13 @@ enum push_result join_fail_memory(const struct join *join, const struct nu_arena
 /* Keys of a batch, evaluated; false: the job has failed. */
 bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *const *keys,
                     const struct batch *in, struct vec *keys_out);
+
+bool join_dense_is_wanted(const struct join *join);
+/* After the dense pipe, before the directory's: whether the map answers. */
+bool join_dense_settle(struct join *join);
+/* The probe, where it does. */
+enum push_result join_dense_push(struct join *join, struct pipe_run *run, uint32_t index,
+                                 const struct batch *in);
 
 /* Gives back the staging memory. Idempotent. */
 void join_free_staging(struct join *join);

@@ -135,20 +135,27 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
                : move_condition(plan, rel, sides, rel->verdict, &join->verdict, err);
 }
 
-/* directory after every build pipe, every probe pipe after the directory. */
+/* Dense map, where it may help, then directory after every build pipe; every probe pipe after the
+ * directory. */
 static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides *sides,
                            struct stream *out, struct exec_error *err)
 {
-    struct pipe *directory = plan_add_pipe(plan, join_directory_source(rel->join), err);
+    struct op_source *dense = join_dense_source(rel->join);
     struct op_source *unmatched = join_unmatched_source(rel->join);
+    struct pipe *first = dense == NULL ? NULL : plan_add_pipe(plan, dense, err);
+    struct pipe *directory = plan_add_pipe(plan, join_directory_source(rel->join), err);
     const uint32_t probes = sides->probe.pipe_count;
 
-    if (directory == NULL) {
+    if (directory == NULL || (dense != NULL && first == NULL)) {
         return err->code;
     }
+    if (first != NULL && !pipe_run_after(directory, first)) {
+        return plan_no_memory(plan, err);
+    }
+    first = first == NULL ? directory : first;
     for (uint32_t p = 0; p < sides->build.pipe_count; p++) {
         pipe_set_sink(sides->build.pipes[p], join_build_sink(rel->join));
-        if (!pipe_run_after(directory, sides->build.pipes[p])) {
+        if (!pipe_run_after(first, sides->build.pipes[p])) {
             return plan_no_memory(plan, err);
         }
     }
