@@ -63,6 +63,10 @@ static enum exec_code csv_read(const struct wire_reader *reader,
         code = csv_character(reader, "scan.files.csv.quote", message->quote, &csv->quote);
     }
     if (code == EXEC_OK) {
+        code =
+            csv_character(reader, "scan.files.csv.thousands", message->thousands, &csv->thousands);
+    }
+    if (code == EXEC_OK) {
         code = texts_read(reader, "scan.files.csv.null_texts", message->null_texts,
                           message->n_null_texts, NULL_TEXTS_MAX, false, &csv->null_texts);
     }
@@ -170,9 +174,11 @@ static bool csv_write(struct wire_memory *memory, const struct exec_csv_options 
 {
     const char delimiter[2] = {csv->delimiter, '\0'};
     const char quote[2] = {csv->quote, '\0'};
+    const char thousands[2] = {csv->thousands, '\0'};
     Morsel__V1__CsvOptions *message;
 
-    if (csv->delimiter == 0 && csv->quote == 0 && !csv->no_header && csv->null_text_count == 0) {
+    if (csv->delimiter == 0 && csv->quote == 0 && csv->thousands == 0 && !csv->no_header &&
+        csv->null_text_count == 0) {
         return true; /* all defaults */
     }
     message = wire_message_new(memory, &morsel__v1__csv_options__descriptor);
@@ -182,8 +188,9 @@ static bool csv_write(struct wire_memory *memory, const struct exec_csv_options 
     files->csv = message;
     message->delimiter = wire_memory_text(memory, delimiter);
     message->quote = wire_memory_text(memory, quote);
+    message->thousands = wire_memory_text(memory, thousands);
     message->no_header = csv->no_header;
-    return message->delimiter != NULL && message->quote != NULL &&
+    return message->delimiter != NULL && message->quote != NULL && message->thousands != NULL &&
            texts_write(memory, csv->null_texts, csv->null_text_count, &message->n_null_texts,
                        &message->null_texts);
 }

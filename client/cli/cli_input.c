@@ -72,6 +72,10 @@ static enum exec_code csv_option(struct plan_builder *plan, struct exec_csv_opti
         csv->quote = value[0];
         return EXEC_OK;
     }
+    if (key == 9 && memcmp(text, "thousands", 9) == 0 && column_value_bytes == 1) {
+        csv->thousands = value[0];
+        return EXEC_OK;
+    }
     if (key == 4 && memcmp(text, "null", 4) == 0 && colon != NULL) {
         const char *at = value, *end = value + column_value_bytes;
         while (at <= end) {
@@ -82,9 +86,11 @@ static enum exec_code csv_option(struct plan_builder *plan, struct exec_csv_opti
         }
         return EXEC_OK;
     }
-    return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                     "--csv: '%.*s' is none of header:true|false, delimiter:X, quote:X, null:A,B",
-                     (int)(size > 100 ? 100 : size), text);
+    return EXEC_FAIL(
+        err, EXEC_BAD_SPEC,
+        "--csv: '%.*s' is none of header:true|false, delimiter:X, quote:X, thousands:X, "
+        "null:A,B",
+        (int)(size > 100 ? 100 : size), text);
 }
 
 static enum exec_code csv_parse(struct plan_builder *plan, const struct cli_options *options,

@@ -100,7 +100,7 @@ static enum exec_code set_name(struct head_reader *reader, uint32_t column, bool
         return reader->err->code;
     }
     if (!has_header || field->size == 0) {
-        snprintf(made_up, sizeof made_up, "column%u", column + 1);
+        snprintf(made_up, sizeof made_up, "column%u", column);
         reader->head->names[column] = nu_arena_strdup(reader->arena, made_up);
     } else {
         char *name = nu_arena_alloc(reader->arena, (size_t)field->size + 1, 1);
@@ -137,7 +137,7 @@ static void guess_types(struct head_reader *reader)
             if (field->escaped) {
                 csv_field_unescape(field, reader->dialect->quote);
             }
-            csv_guess_add(&head->guesses[c], field->bytes, field->size);
+            csv_guess_add(&head->guesses[c], field->bytes, field->size, reader->dialect->thousands);
         }
         head->row_count++;
         head->row_bytes = (size_t)(reader->text.at - begin);

@@ -8,7 +8,8 @@
 /* What the first bytes of a file tell: names, likely types, where the rows begin. */
 struct csv_head {
     uint32_t column_count;
-    const char **names; /* "column3" where the header has none, or there is no header */
+    const char *
+        *names; /* "column2" for the third where the header has none, or there is no header */
     struct csv_guess *guesses;
     size_t rows_begin;        /* byte offset of the first row */
     uint64_t rows_line_feeds; /* line feeds before it */

@@ -56,14 +56,20 @@ static void fault_sentence(const struct csv_fault *fault, const struct csv_layou
 
     switch (fault->kind) {
         case CSV_FAULT_RAGGED:
-            snprintf(out, out_bytes, "%u field%s, expected %u", fault->field_count,
-                     fault->field_count == 1 ? "" : "s", layout->column_count);
+            snprintf(out, out_bytes, "expected %u field%s, found %u", layout->column_count,
+                     layout->column_count == 1 ? "" : "s", fault->field_count);
             break;
         case CSV_FAULT_TYPE:
         case CSV_FAULT_RANGE:
             snprintf(out, out_bytes, "\"%s\" %s %s", fault->text,
                      fault->kind == CSV_FAULT_TYPE ? "is not" : "does not fit",
                      column == NULL ? "the type" : exec_type_text(&column->type, type));
+            break;
+        case CSV_FAULT_ZEROS:
+        case CSV_FAULT_DIGITS:
+            snprintf(out, out_bytes, "\"%s\" would lose its %s as %s", fault->text,
+                     fault->kind == CSV_FAULT_ZEROS ? "leading zeros" : "last digits",
+                     column == NULL ? "a number" : exec_type_text(&column->type, type));
             break;
         case CSV_FAULT_UTF8:
             snprintf(out, out_bytes, "\"%s\" is not valid UTF-8 at byte %zu of the field",
@@ -99,8 +105,8 @@ enum exec_code csv_fault_report(const struct csv_fault *fault, const struct csv_
     } else if (fault->column > 0) {
         snprintf(place, sizeof place, " column %u", fault->column);
     }
-    if (has_column && column->inferred &&
-        (fault->kind == CSV_FAULT_TYPE || fault->kind == CSV_FAULT_RANGE)) {
+    if (has_column && column->inferred && fault->kind >= CSV_FAULT_TYPE &&
+        fault->kind <= CSV_FAULT_DIGITS) {
         snprintf(hint, sizeof hint, " (inferred from the first %llu rows; give its type)",
                  (unsigned long long)layout->inferred_rows);
     }

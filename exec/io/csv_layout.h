@@ -41,6 +41,8 @@ enum csv_fault_kind {
     CSV_FAULT_RAGGED, /* field_count is not column_count */
     CSV_FAULT_TYPE,   /* a text that is not of the column's type */
     CSV_FAULT_RANGE,  /* a value that does not fit the column's type */
+    CSV_FAULT_ZEROS,  /* a value of a guessed type would lose its leading zeros */
+    CSV_FAULT_DIGITS, /* or its last digits */
     CSV_FAULT_UTF8,   /* bad_byte: its place in the field, 1-based */
     CSV_FAULT_LONG_LINE,
     CSV_FAULT_OPEN_QUOTE,

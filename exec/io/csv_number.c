@@ -16,6 +16,56 @@ static bool is_digit(char byte)
     return (unsigned char)(byte - '0') <= 9;
 }
 
+/* ---- whole numbers and groups of digits ------------------------------------------------------ */
+
+enum csv_whole csv_whole_kind(const char *text, size_t size)
+{
+    const size_t first = size > 0 && (text[0] == '-' || text[0] == '+');
+
+    for (size_t i = first; i < size; i++) {
+        if (!is_digit(text[i])) {
+            return CSV_NOT_WHOLE;
+        }
+    }
+    if (size == first) {
+        return CSV_NOT_WHOLE;
+    }
+    return text[first] == '0' && size > first + 1 ? CSV_WHOLE_PADDED : CSV_WHOLE;
+}
+
+void csv_ungroup(char **text_io, size_t *size_io, char mark, char plain[CSV_GROUPED_BYTES + 1])
+{
+    const char *text = *text_io;
+    const size_t size = *size_io;
+    size_t at = size > 0 && (text[0] == '-' || text[0] == '+');
+    size_t plain_bytes = at;
+    size_t run = 0; /* digits since the sign or the last mark */
+    bool grouped = false;
+
+    if (mark == '\0' || size > CSV_GROUPED_BYTES || memchr(text, mark, size) == NULL) {
+        return;
+    }
+    memcpy(plain, text, at);
+    for (; at < size && (is_digit(text[at]) || text[at] == mark); at++) {
+        if (text[at] != mark) {
+            plain[plain_bytes++] = text[at];
+            run++;
+            continue;
+        }
+        if (grouped ? run != 3 : run == 0 || run > 3) {
+            return;
+        }
+        grouped = true;
+        run = 0;
+    }
+    if (grouped && run != 3) {
+        return;
+    }
+    memcpy(plain + plain_bytes, text + at, size - at); /* a fraction, an exponent or no number */
+    *text_io = plain;
+    *size_io = plain_bytes + (size - at);
+}
+
 /* ---- integers ------------------------------------------------------------------------------- */
 
 enum csv_parse csv_parse_unsigned(const char *text, size_t size, uint64_t max, uint64_t *value_out)

@@ -13,6 +13,20 @@ enum csv_parse {
     CSV_OUT_OF_RANGE, /* one, but it does not fit the type */
 };
 
+/* What a text is as a whole number: [-+]?[0-9]+. */
+enum csv_whole {
+    CSV_NOT_WHOLE,
+    CSV_WHOLE,
+    CSV_WHOLE_PADDED, /* zeros lead it, which a number would lose: "0012" */
+};
+enum csv_whole csv_whole_kind(const char *text, size_t size);
+
+/* A number without the marks between its groups of three digits: "-1,234.5" becomes "-1234.5", and
+ * *text and *size are then about `plain`. A text without marks, with groups of other sizes or above
+ * CSV_GROUPED_BYTES stays as it is. */
+enum { CSV_GROUPED_BYTES = 64 };
+void csv_ungroup(char **text, size_t *size, char mark, char plain[CSV_GROUPED_BYTES + 1]);
+
 /* -?[0-9]+ within [min, max]. */
 enum csv_parse csv_parse_signed(const char *text, size_t size, int64_t min, int64_t max,
                                 int64_t *value_out);

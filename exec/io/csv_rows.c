@@ -76,36 +76,70 @@ static void put_null(struct csv_rows *rows, uint32_t output, size_t width)
     rows->has_nulls[output] = true;
 }
 
-static bool put_text(struct csv_rows *rows, uint32_t output, uint8_t kind,
-                     const struct csv_field *field, struct csv_fault *fault)
+static void put_text(struct csv_rows *rows, uint32_t output, const struct csv_field *field)
 {
-    if (kind == EXEC_TYPE_UTF8 && !utf8_is_valid(field->bytes, field->size)) {
-        fault->kind = CSV_FAULT_UTF8;
-        fault->bad_byte = utf8_valid_bytes(field->bytes, field->size) + 1;
-        return false;
-    }
     ((struct string_view *)rows->data[output])[rows->row_count] =
         string_view_make(field->bytes, field->size);
-    return true;
 }
 
-static bool put_value(struct csv_rows *rows, uint32_t output, const struct csv_column *column,
+static bool put_number(const struct csv_layout *layout, const struct csv_column *column,
+                       struct csv_field *field, void *value, struct csv_fault *fault)
+{
+    char plain[CSV_GROUPED_BYTES + 1];
+    char *text = field->bytes;
+    size_t size = field->size;
+
+    if (exec_type_is_numeric(column->type.kind)) {
+        csv_ungroup(&text, &size, layout->dialect.thousands, plain);
+    }
+    const enum csv_parse parsed = csv_parse_value(&column->type, text, size, value);
+    if (parsed != CSV_PARSED) {
+        fault->kind = parsed == CSV_NOT_OF_TYPE ? CSV_FAULT_TYPE : CSV_FAULT_RANGE;
+        return false;
+    }
+    const enum csv_loss loss =
+        column->inferred ? csv_value_loss(&column->type, text, size, value) : CSV_LOSS_NONE;
+    fault->kind = loss == CSV_LOSS_ZEROS    ? CSV_FAULT_ZEROS
+                  : loss == CSV_LOSS_DIGITS ? CSV_FAULT_DIGITS
+                                            : CSV_FAULT_NONE;
+    return loss == CSV_LOSS_NONE;
+}
+
+static bool put_value(struct csv_rows *rows, uint32_t output, const struct csv_layout *layout,
                       struct csv_field *field, struct csv_fault *fault)
 {
+    const struct csv_column *column = &layout->columns[layout->outputs[output]];
     const uint8_t kind = column->type.kind;
-    const size_t width = exec_type_width(kind);
 
     if (kind == EXEC_TYPE_UTF8 || kind == EXEC_TYPE_BINARY) {
-        return put_text(rows, output, kind, field, fault);
-    }
-    const enum csv_parse parsed =
-        csv_parse_value(&column->type, field->bytes, field->size,
-                        (unsigned char *)rows->data[output] + rows->row_count * width);
-    if (parsed == CSV_PARSED) {
+        put_text(rows, output, field);
         return true;
     }
-    fault->kind = parsed == CSV_NOT_OF_TYPE ? CSV_FAULT_TYPE : CSV_FAULT_RANGE;
-    return false;
+    return put_number(layout, column, field,
+                      (unsigned char *)rows->data[output] + rows->row_count * exec_type_width(kind),
+                      fault);
+}
+
+/* Before anything of the row is unescaped. All columns of texts, also those that nobody asked for:
+ * whether a file is text must not depend on the query. Valid rows cost one pass. */
+static bool check_utf8(struct csv_rows *rows, const struct csv_layout *layout, const char *row,
+                       const char *row_end, struct csv_fault *fault)
+{
+    if (utf8_is_valid(row, (size_t)(row_end - row))) {
+        return true;
+    }
+    for (uint32_t c = 0; c < layout->column_count; c++) {
+        const struct csv_field *field = &rows->fields[c];
+        if (layout->columns[c].type.kind == EXEC_TYPE_UTF8 &&
+            !utf8_is_valid(field->bytes, field->size)) {
+            fault->kind = CSV_FAULT_UTF8;
+            fault->bad_byte = utf8_valid_bytes(field->bytes, field->size) + 1;
+            fault->column = c + 1;
+            csv_fault_set_text(fault, field->bytes, field->size);
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool put_row(struct csv_rows *rows, const struct csv_layout *layout, struct csv_fault *fault)
@@ -120,7 +154,7 @@ static bool put_row(struct csv_rows *rows, const struct csv_layout *layout, stru
         if (field->escaped) {
             csv_field_unescape(field, layout->dialect.quote);
         }
-        if (!put_value(rows, i, column, field, fault)) {
+        if (!put_value(rows, i, layout, field, fault)) {
             fault->column = layout->outputs[i] + 1;
             csv_fault_set_text(fault, field->bytes, field->size);
             return false;
@@ -151,6 +185,7 @@ enum csv_read csv_rows_read(struct csv_rows *rows, const struct csv_layout *layo
         if (stop != NULL && text->at >= stop) {
             return CSV_READ_STOP;
         }
+        const char *row_begin = text->at;
         const enum csv_row row =
             csv_text_row(&layout->dialect, text, rows->fields, layout->column_count, &field_count);
         if (row == CSV_ROW_CUT || row == CSV_ROW_NONE) {
@@ -165,7 +200,8 @@ enum csv_read csv_rows_read(struct csv_rows *rows, const struct csv_layout *layo
             fault->field_count = field_count;
             return CSV_READ_FAULT;
         }
-        if (!put_row(rows, layout, fault)) {
+        if (!check_utf8(rows, layout, row_begin, text->at, fault) ||
+            !put_row(rows, layout, fault)) {
             return CSV_READ_FAULT;
         }
         rows->row_count++;

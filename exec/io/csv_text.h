@@ -17,6 +17,7 @@ enum {
 
 struct csv_dialect {
     char delimiter, quote;
+    char thousands;  /* may stand between groups of three digits of a number; 0: nothing may */
     bool keep_blank; /* a blank line is a row (files of one column), else it is skipped */
 };
 

@@ -165,8 +165,12 @@ static void *ring_main(void *argument)
 static void ring_stop(struct ring *ring)
 {
     pthread_mutex_lock(&ring->lock);
+    while (ring->submitting) { /* its reads are done, but it has not come back from the kernel */
+        pthread_mutex_unlock(&ring->lock);
+        sched_yield();
+        pthread_mutex_lock(&ring->lock);
+    }
     assert(ring->in_flight == 0);
-    assert(!ring->submitting);
     struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
     io_uring_prep_nop(sqe);
     io_uring_sqe_set_data(sqe, NULL);

@@ -6,7 +6,7 @@
 
 enum {
     HEADS_BYTES = 16 << 20, /* of all heads together, as long as each has its minimum */
-    HEAD_BYTES_MAX = 256 << 10,
+    HEAD_BYTES_MAX = 512 << 10,
     HEAD_BYTES_MIN = 16 << 10,
 };
 

@@ -8,12 +8,12 @@
 
 /* From heads to a schema: format, compression, names, types. */
 
-enum { HEAD_TEXT_BYTES = 256 << 10 }; /* of a compressed head, inflated */
+enum { HEAD_TEXT_BYTES = 512 << 10 }; /* of a compressed head, inflated */
 
 struct binder {
     struct scan_files *files;
     struct csv_head *heads; /* one a file */
-    char *text;             /* room to inflate one head */
+    char *text;             /* room to inflate one head; NULL until a file is compressed */
     struct exec_error *err;
 };
 
@@ -146,6 +146,15 @@ struct head_text {
 static enum exec_code inflate_head(struct binder *binder, const struct scan_file *file,
                                    struct head_text *text)
 {
+    const struct nu_budget *refused;
+
+    if (binder->text == NULL) {
+        binder->text =
+            scan_span_take(binder->files->job, 0, HEAD_TEXT_BYTES + CSV_SLACK_BYTES, &refused);
+    }
+    if (binder->text == NULL) {
+        return job_memory_error(binder->err, refused, "the heads of the files");
+    }
     struct inflate *inflate = inflate_create(file->compression);
     const unsigned char *in = (const unsigned char *)file->head;
     const unsigned char *in_end = in + file->head_bytes;
@@ -337,6 +346,15 @@ static enum exec_code set_dialect(struct scan_files *files, enum exec_file_forma
         return EXEC_FAIL(err, EXEC_BAD_SPEC,
                          "the delimiter and the quote of a CSV file must differ and not end lines");
     }
+    dialect->thousands = csv->thousands;
+    if (csv->thousands != 0 &&
+        (strchr("+-eE\r\n", csv->thousands) != NULL || csv->thousands == dialect->quote ||
+         (csv->thousands >= '0' && csv->thousands <= '9'))) {
+        return EXEC_FAIL(
+            err, EXEC_BAD_SPEC,
+            "the thousands mark of a CSV file must not be a digit, a sign, an 'e', the "
+            "quote or a line end");
+    }
     files->layout.nulls = csv_null_texts_make(csv->null_texts, csv->null_text_count);
     return EXEC_OK;
 }
@@ -384,7 +402,6 @@ enum exec_code scan_files_bind(struct scan_files *files, struct exec_error *err)
 {
     struct job_context *job = files->job;
     const uint32_t asked = files->rel->u.scan.path_count;
-    const struct nu_budget *refused;
     enum exec_code code;
 
     if (asked == 0) {
@@ -401,13 +418,8 @@ enum exec_code scan_files_bind(struct scan_files *files, struct exec_error *err)
     struct binder binder = {.files = files, .err = err};
     binder.heads = nu_arena_calloc(&job->plan, files->file_count * sizeof *binder.heads,
                                    _Alignof(struct csv_head));
-    binder.text = scan_span_take(job, 0, HEAD_TEXT_BYTES + CSV_SLACK_BYTES, &refused);
-    if (binder.heads == NULL || binder.text == NULL) {
-        code = job_memory_error(err, binder.heads == NULL ? job->plan.refused : refused,
-                                "the heads of the files");
-    } else {
-        code = bind_all(&binder);
-    }
+    code = binder.heads == NULL ? job_memory_error(err, job->plan.refused, "the heads of the files")
+                                : bind_all(&binder);
     if (binder.text != NULL) {
         scan_span_give(job, 0, binder.text, HEAD_TEXT_BYTES + CSV_SLACK_BYTES);
     }

@@ -231,8 +231,8 @@ Test(csv_text, faults)
         const char *message;
         uint32_t column;
     } cases[] = {
-        {"1,a,1\n2,b\n", "f.csv:12: 2 fields, expected 3", 0},
-        {"1,a,1\n2,b,1,\n", "f.csv:12: 4 fields, expected 3", 0},
+        {"1,a,1\n2,b\n", "f.csv:12: expected 3 fields, found 2", 0},
+        {"1,a,1\n2,b,1,\n", "f.csv:12: expected 3 fields, found 4", 0},
         {"1,\"x\ny\",1\n\n7a,b,1\n", "f.csv:14 column 1 'id': \"7a\" is not int64", 1},
         {"99999999999999999999,b,1\n",
          "f.csv:11 column 1 'id': \"99999999999999999999\" does not fit int64", 1},
@@ -248,6 +248,15 @@ Test(csv_text, faults)
          "f.csv:11 column 2 'name': the quoted field is not closed before the end of the file", 2},
         {"1,ab\xff,1\n",
          "f.csv:11 column 2 'name': \"ab?\" is not valid UTF-8 at byte 3 of the field", 2},
+        {"1,b,007\n",
+         "f.csv:11 column 3 'share': \"007\" would lose its leading zeros as float64 (inferred "
+         "from "
+         "the first 17 rows; give its type)",
+         3},
+        {"1,b,-9007199254740993\n",
+         "f.csv:11 column 3 'share': \"-9007199254740993\" would lose its last digits as float64 "
+         "(inferred from the first 17 rows; give its type)",
+         3},
         {"1,b,0123456789012345678901234567890123456789012345678901234567890x\n",
          "f.csv:11 column 3 'share': \"012345678901234567890123456789012345678901234567...\" is "
          "not float64 (inferred from the first 17 rows; give its type)",
@@ -300,4 +309,38 @@ Test(csv_text, long_lines)
     cr_expect_eq(reading.rows.row_count, 1);
     reading_fini(&reading);
     free(text);
+}
+
+/* A scan that wants no column still says that a file is not text; numbers may be grouped. */
+Test(csv_text, columns_nobody_asked_for)
+{
+    const char text[] = "1,ok,0.5\n2,caf\xe9,0.5\n";
+    struct reading reading;
+
+    reading_init(&reading, text, sizeof text - 1, NULL, 0);
+    cr_assert_eq(reading_go(&reading), CSV_READ_FAULT);
+    cr_expect_eq(reading.fault.kind, CSV_FAULT_UTF8);
+    cr_expect_eq(reading.fault.line_feeds, 1);
+    cr_expect_eq(reading.fault.column, 2);
+    cr_expect_eq(reading.rows.row_count, 1);
+    reading_fini(&reading);
+}
+
+Test(csv_text, grouped_numbers)
+{
+    const char text[] = "\"1,234\",\"1,234\",\"-1,000,000.25\"\n98,x,1\n\"1,23\",x,1\n";
+    const uint32_t outputs[] = {0, 1, 2};
+    struct reading reading;
+
+    reading_init(&reading, text, sizeof text - 1, outputs, 3);
+    reading.layout.dialect.thousands = ',';
+    cr_assert_eq(reading_go(&reading), CSV_READ_FAULT);
+    cr_expect_eq(reading.fault.kind, CSV_FAULT_TYPE);
+    cr_expect_eq(reading.fault.line_feeds, 2);
+    cr_assert_eq(reading.rows.row_count, 2);
+    cr_expect_eq(((const int64_t *)reading.rows.data[0])[0], 1234);
+    cr_expect_eq(((const int64_t *)reading.rows.data[0])[1], 98);
+    cr_expect(((const double *)reading.rows.data[2])[0] == -1000000.25);
+    cr_expect_eq(((const struct string_view *)reading.rows.data[1])[0].size, 5); /* a text stays */
+    reading_fini(&reading);
 }

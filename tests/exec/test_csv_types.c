@@ -194,7 +194,20 @@ Test(csv_types, guesses)
         {{NULL}, "utf8"},
         {{"1", "-2"}, "int64"},
         {{"1", "2.5"}, "float64"},
-        {{"1", "99999999999999999999"}, "float64"},
+        {{"1", "18446744073709551615"}, "uint64"},
+        {{"-1", "18446744073709551615"}, "decimal128(38,0)"},
+        {{"1", "99999999999999999999"}, "decimal128(38,0)"},
+        {{"1", "-99999999999999999999999999999999999999"}, "decimal128(38,0)"},
+        {{"1", "100000000000000000000000000000000000000"}, "utf8"},
+        {{"9007199254740991", "0.5"}, "float64"},
+        {{"9007199254740993", "0.5"}, "utf8"}, /* no float64 holds the first one */
+        {{"1.0", "1e20"}, "float64"},
+        {{"1", "+2"}, "float64"},
+        {{"0", "-0", "10"}, "int64"},
+        {{"1", "0012"}, "utf8"},
+        {{"-007"}, "utf8"},
+        {{"00.5"}, "float64"},
+        {{"1,234"}, "utf8"},
         {{"true", "False"}, "bool"},
         {{"true", "1"}, "utf8"},
         {{"2013-01-01", "2013-12-31"}, "date32"},
@@ -210,9 +223,44 @@ Test(csv_types, guesses)
         for (size_t t = 0; t < 4 && cases[i].texts[t] != NULL; t++) {
             char buffer[64] = "";
             strcpy(buffer, cases[i].texts[t]);
-            csv_guess_add(&guess, buffer, strlen(buffer));
+            csv_guess_add(&guess, buffer, strlen(buffer), 0);
         }
         const struct exec_type type = csv_guess_type(&guess);
         cr_expect_str_eq(exec_type_text(&type, type_text), cases[i].type, "case %zu", i);
+    }
+}
+
+Test(csv_types, groups_of_digits)
+{
+    static const struct {
+        const char *text, *plain, *type;
+    } cases[] = {
+        {"1,234", "1234", "int64"},
+        {"-1,234,567", "-1234567", "int64"},
+        {"12,345.5", "12345.5", "float64"},
+        {"1,5", "1,5", "utf8"},
+        {"1,,234", "1,,234", "utf8"},
+        {",123", ",123", "utf8"},
+        {"1234,567", "1234,567", "utf8"},
+        {"1,234,", "1,234,", "utf8"},
+        {"0,123", "0123", "utf8"},
+        {"18,446,744,073,709,551,615", "18446744073709551615", "uint64"},
+        {"98", "98", "int64"},
+        {"", "", "utf8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct csv_guess guess = {.seen = false};
+        char type_text[EXEC_TYPE_TEXT_BYTES];
+        char plain[CSV_GROUPED_BYTES + 1];
+        char buffer[64] = "";
+        char *text = buffer;
+        size_t size = strlen(cases[i].text);
+        strcpy(buffer, cases[i].text);
+        csv_guess_add(&guess, buffer, size, ',');
+        const struct exec_type type = csv_guess_type(&guess);
+        cr_expect_str_eq(exec_type_text(&type, type_text), cases[i].type, "'%s'", cases[i].text);
+        csv_ungroup(&text, &size, ',', plain);
+        cr_expect(size == strlen(cases[i].plain) && memcmp(text, cases[i].plain, size) == 0, "'%s'",
+                  cases[i].text);
     }
 }

@@ -479,7 +479,7 @@ Test(scan_files, small_things)
     scan.csv.no_header = true;
     scan.csv.delimiter = ';';
     expect_rows(&bench, &scan, (const char *[]){"1|x", "2|y"}, 2);
-    cr_expect_str_eq(scan.schema_text, "column1:int64,column2:utf8");
+    cr_expect_str_eq(scan.schema_text, "column0:int64,column1:utf8");
 
     write_text(&bench, "single.csv", "only\n1\n\n3\n");
     scan = scan_of("single.csv");
@@ -555,7 +555,7 @@ Test(scan_files, what_is_wrong_is_said)
     bench_init(&bench);
     write_text(&bench, "ragged.csv", "a,b\n1,2\n3\n");
     expect_failure(&bench, scan_of("ragged.csv"), EXEC_BAD_DATA,
-                   "ragged.csv:3: 1 field, expected 2", 3, 0);
+                   "ragged.csv:3: expected 2 fields, found 1", 3, 0);
     write_text(&bench, "empty.csv", "");
     expect_failure(&bench, scan_of("empty.csv"), EXEC_BAD_DATA, "'empty.csv' is empty", 0, 0);
     expect_failure(&bench, scan_of("missing.csv"), EXEC_FILE_NOT_FOUND,

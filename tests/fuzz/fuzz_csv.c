@@ -113,9 +113,10 @@ static void compare(const struct csv_layout *layout, const char *bytes, size_t s
 static void read_file(struct nu_arena *arena, uint8_t choice, const char *bytes, size_t size)
 {
     static const char *const null_texts[] = {"NA", "null"};
-    struct csv_layout layout = {
-        .dialect = {.delimiter = choice & 1 ? ';' : ',', .quote = choice & 2 ? '\'' : '"'},
-        .nulls = csv_null_texts_make(null_texts, 2)};
+    struct csv_layout layout = {.dialect = {.delimiter = choice & 1 ? ';' : ',',
+                                            .quote = choice & 2 ? '\'' : '"',
+                                            .thousands = choice & 8 ? ',' : '\0'},
+                                .nulls = csv_null_texts_make(null_texts, 2)};
     struct csv_head head;
     struct exec_error err;
     char *text = malloc(size + CSV_SLACK_BYTES);

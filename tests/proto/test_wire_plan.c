@@ -90,6 +90,7 @@ static const struct exec_rel rels[] = {
                 .path_count = 2,
                 .format = EXEC_FORMAT_CSV,
                 .csv = {.delimiter = ';',
+                        .thousands = ',',
                         .no_header = true,
                         .null_texts = null_texts,
                         .null_text_count = 2},
@@ -173,6 +174,7 @@ static void spot_checks(const struct exec_job_spec *spec)
     cr_assert_eq(spec->rels[0].u.scan.csv.delimiter, ';');
     cr_assert_eq(spec->rels[0].u.scan.csv.quote, 0);
     cr_assert_str_eq(spec->rels[0].u.scan.csv.null_texts[0], "NA");
+    cr_assert_eq(spec->rels[0].u.scan.csv.thousands, ',');
     cr_assert(exec_type_equal(&spec->rels[0].u.scan.schema.fields[1].type, &fields[1].type));
     cr_assert_eq(spec->rels[2].u.scan.inline_stream_bytes, 3);
     cr_assert_eq(spec->rels[6].u.join.kind, EXEC_JOIN_LEFT_ANTI_NULL_AWARE);

@@ -102,6 +102,7 @@ enum exec_file_format {
 struct exec_csv_options {
     char delimiter; /* 0: ',' (TSV: tab) */
     char quote;     /* 0: '"' */
+    char thousands; /* may stand between groups of three digits: "1,234"; 0: nothing may */
     bool no_header;
     /* Texts that mean NULL when unquoted; the empty unquoted field always does. */
     const char *const *null_texts;
