@@ -23,7 +23,7 @@ static bool date_arithmetic(struct expr *node)
            (!subtract && y->kind == EXEC_TYPE_DATE32 && exec_type_is_integer(x->kind));
 }
 
-enum { DIVIDE_SCALE_MIN = 6 };
+enum { DIVIDE_SCALE_MIN = 12 };
 
 /* Result types of decimal arithmetic: one digit more for sums, the digits of both for products, all
  * digits there are for quotients. */

@@ -121,7 +121,7 @@ Test(expr_bind, result_types)
     check_type(BUILD_CALL(&b, "add", build_column(&b, "dec"), build_column(&b, "i64")),
                "decimal128(22,2)");
     check_type(BUILD_CALL(&b, "divide", build_column(&b, "dec"), build_column(&b, "i64")),
-               "decimal128(38,6)");
+               "decimal128(38,12)");
     check_type(BUILD_CALL(&b, "subtract", build_column(&b, "d"), build_column(&b, "d")), "int32");
     check_type(BUILD_CALL(&b, "add", build_column(&b, "d"), build_int(&b, 3)), "date32");
     check_type(BUILD_CALL(&b, "negate", build_column(&b, "u64")), "decimal128(20,0)");
