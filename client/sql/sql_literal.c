@@ -137,6 +137,7 @@ static const struct {
     {"bool", "bool"},
     {"boolean", "bool"},
     {"int2", "int16"},
+    {"tinyint", "int8"},
     {"int4", "int32"},
     {"int8", "int64"},
     {"float4", "float32"},

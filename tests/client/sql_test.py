@@ -70,6 +70,7 @@ select id from o where day in ('2020-01-31', '1969-12-31')
 select date_trunc('month', day), day - date '2020-01-01' from o
 select greatest(amount, id), least(amount, 3), concat(city, '!', id::varchar) from o
 select length(city), lower(city), substring(city from 2 for 2), abs(amount), round(amount), floor(amount), ceil(amount) from o
+select city, var_pop(amount), stddev_samp(amount), corr(id, amount) from o group by city
 select sqrt(16), power(2, 10), exp(0), ln(1)
 select 1, 'a', true, 0.1 + 0.2, 0.06 + 0.01
 select 1 as x where 1 = 2
@@ -197,7 +198,8 @@ REFUSED = [
     ("select id + 'a' from o", "add does not take (int64, utf8)"),
     ("select o.id from o, lateral (select 1) t", "LATERAL"),
     ("select (select v from n where n.k = o.id) from o", "names columns of the query around it"),
-    ("select string_agg(city, ',') from o", "string_agg"),
+    ("select string_agg(city, ',') from o", "byte 8: the aggregate string_agg()"),
+    ("select city, regr_slope(id, amount) from o group by city", "byte 14: the aggregate regr_slope() is not implemented"),
     ("select day + interval '1 month' from o", "months and years"),
     ("select id from o join p using (nope)", "USING: column 'nope' is missing"),
     ("select 1 union select 1, 2", "1 and 2 columns"),
@@ -300,6 +302,20 @@ class Sql(unittest.TestCase):
             with self.subTest(statement):
                 _, err = self.morsel(statement, *self.small, code=2)
                 self.assertIn(wanted, err)
+
+    def test_examples_of_the_document(self):
+        examples = re.findall(r"```sql\n(.*)\n-- (.*)\n```", (ROOT / "docs/semantics.md").read_text())
+        self.assertGreater(len(examples), 40)
+        for statement, wanted in examples:
+            with self.subTest(statement):
+                done = subprocess.run([MORSEL, "sql", statement, "--null-out", "NULL"], capture_output=True, text=True,
+                                      env=self.env, timeout=60 * SLOW)
+                if wanted.startswith("error: "):
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn(wanted[len("error: "):], done.stderr)
+                else:
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertEqual(";".join(done.stdout.splitlines()[1:]), wanted)
 
     def test_options(self):
         out, _ = self.morsel("select city, amount from o order by id", *self.small, "--null-out", "NULL")
