@@ -45,9 +45,10 @@ enum exec_code cmd_join_plan(const struct cli_options *options, const char *cons
     struct join_side *sides[2] = {&request.left, &request.right};
 
     if (request.kind == EXEC_JOIN_NONE) {
-        return EXEC_FAIL(&err->exec, EXEC_BAD_SPEC,
-                         "--how %.40s: expected inner, left, right, full, semi or anti",
-                         options->how);
+        return EXEC_FAIL(
+            &err->exec, EXEC_BAD_SPEC,
+            "--how %.40s: expected inner, left, right, full, semi, anti, not-in or mark",
+            options->how);
     }
     if (options->on == NULL) {
         return EXEC_FAIL(&err->exec, EXEC_BAD_SPEC, "morsel join needs --on KEYS");

@@ -28,6 +28,38 @@ static struct sql_lowering lowering_of(struct group_making *making, const struct
     };
 }
 
+static bool is_taken(const struct group_making *making, const char *name)
+{
+    for (uint32_t i = 0; i < making->output.name_count; i++) {
+        if (strcmp(making->output.names[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum exec_code check_free(const struct group_making *making, const struct sql_text *text,
+                                 const struct sql_item *item)
+{
+    return is_taken(making, item->name)
+               ? sql_fail_at(text, item->location, EXEC_BAD_SPEC, making->err,
+                             "two columns are called '%.60s'; NAME = EXPR gives another name",
+                             item->name)
+               : EXEC_OK;
+}
+
+/* "id = 1" looks like a comparison and would be one group. */
+static enum exec_code check_key(const struct group_making *making, const struct sql_text *text,
+                                const struct sql_item *item)
+{
+    return item->equals && json_object_get(item->expr, "A_Const") != NULL
+               ? sql_fail_at(text, item->location, EXEC_BAD_SPEC, making->err,
+                             "the key '%.60s' is a constant: NAME = EXPR names an expression; a "
+                             "comparison goes in brackets, x = (a = 1)",
+                             item->name)
+               : check_free(making, text, item);
+}
+
 static enum exec_code make_keys(struct group_making *making)
 {
     const struct sql_text text = {"--by", SQL_SELECT_PREFIX, making->request->by};
@@ -45,6 +77,10 @@ static enum exec_code make_keys(struct group_making *making)
     making->key_count = list.item_count;
     for (uint32_t i = 0; i < list.item_count && code == EXEC_OK; i++) {
         making->keys[i].name = list.items[i].name;
+        code = check_key(making, &text, &list.items[i]);
+        if (code != EXEC_OK) {
+            break;
+        }
         making->keys[i].expr = sql_lower_expr(&lowering, list.items[i].expr);
         code = making->keys[i].expr == 0 ? making->err->code : EXEC_OK;
         sql_scope_add_alias(&making->output, making->keys[i].name, i + 1, 0);
@@ -59,14 +95,7 @@ static const char *free_name(struct group_making *making, const struct sql_item 
 {
     const char *name = item->name;
 
-    for (uint32_t suffix = 2; !item->named; suffix++) {
-        bool taken = false;
-        for (uint32_t i = 0; i < making->output.name_count; i++) {
-            taken = taken || strcmp(making->output.names[i].name, name) == 0;
-        }
-        if (!taken) {
-            break;
-        }
+    for (uint32_t suffix = 2; !item->named && is_taken(making, name); suffix++) {
         name = builder_printf(making->plan, "%s_%u", item->name, suffix);
     }
     return name;
@@ -89,6 +118,9 @@ static enum exec_code make_items(struct group_making *making)
     for (uint32_t i = 0; i < list.item_count && code == EXEC_OK; i++) {
         const uint32_t expr = sql_lower_expr(&lowering, list.items[i].expr);
         code = expr == 0 ? making->err->code : EXEC_OK;
+        if (code == EXEC_OK && list.items[i].named) {
+            code = check_free(making, &text, &list.items[i]);
+        }
         if (code == EXEC_OK) {
             const char *name = free_name(making, &list.items[i]);
             making->items[making->item_count++] =
@@ -203,6 +235,7 @@ enum exec_code group_plan_make(struct plan_builder *plan, const struct group_req
     sql_scope_init(&making.input, plan);
     sql_scope_init(&making.output, plan);
     making.input.open = true;
+    making.output.grouped = true;
     making.input.input_count = 1;
     making.input.inputs[0].qualifiers[0] = request->name;
     making.aggregates.input = &making.input;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define JOIN_MARK "mark"
+
 /* One command's worth of state. */
 struct join_making {
     struct plan_builder *plan;
@@ -11,8 +13,14 @@ struct join_making {
     struct sql_scope left, right, both; /* names for each side of a key, and after the join */
     struct exec_join_key *keys;
     uint32_t key_count;
-    bool left_only;
+    bool left_only; /* the join shows the left side; a mark join one column more */
 };
+
+static bool is_left_only(enum exec_join_kind kind)
+{
+    return kind == EXEC_JOIN_LEFT_SEMI || kind == EXEC_JOIN_LEFT_ANTI ||
+           kind == EXEC_JOIN_LEFT_ANTI_NULL_AWARE || kind == EXEC_JOIN_LEFT_MARK;
+}
 
 enum exec_join_kind join_kind_of(const char *how)
 {
@@ -20,9 +28,10 @@ enum exec_join_kind join_kind_of(const char *how)
         const char *name;
         enum exec_join_kind kind;
     } kinds[] = {
-        {"inner", EXEC_JOIN_INNER},    {"left", EXEC_JOIN_LEFT},      {"right", EXEC_JOIN_RIGHT},
-        {"full", EXEC_JOIN_FULL},      {"semi", EXEC_JOIN_LEFT_SEMI}, {"anti", EXEC_JOIN_LEFT_ANTI},
-        {"mark", EXEC_JOIN_LEFT_MARK},
+        {"inner", EXEC_JOIN_INNER},    {"left", EXEC_JOIN_LEFT},
+        {"right", EXEC_JOIN_RIGHT},    {"full", EXEC_JOIN_FULL},
+        {"semi", EXEC_JOIN_LEFT_SEMI}, {"anti", EXEC_JOIN_LEFT_ANTI},
+        {"mark", EXEC_JOIN_LEFT_MARK}, {"not-in", EXEC_JOIN_LEFT_ANTI_NULL_AWARE},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -51,6 +60,9 @@ static void make_scopes(struct join_making *making)
     sql_scope_add_schema(&making->left, &left, request->left.schema, 1);
     sql_scope_add_schema(&making->right, &right, request->right.schema, 1);
     sql_scope_add_schema(&making->both, &left, request->left.schema, 1);
+    if (request->kind == EXEC_JOIN_LEFT_MARK) {
+        sql_scope_add_alias(&making->both, JOIN_MARK, request->left.schema->field_count + 1, 0);
+    }
     if (!making->left_only) {
         sql_scope_add_schema(&making->both, &right, request->right.schema,
                              request->left.schema->field_count + 1);
@@ -165,6 +177,9 @@ static void merge_keys(struct join_making *making)
 
     for (uint32_t i = 0, count = making->both.name_count; i < count; i++) {
         struct sql_name *name = &making->both.names[i];
+        if (name->input == SQL_SCOPE_ALIAS) {
+            continue;
+        }
         const bool right_side = name->input == 1;
         const struct exec_join_key *key =
             shared_key(making, right_side, right_side ? name->column - left_count : name->column);
@@ -229,11 +244,23 @@ static void output_side(struct join_making *making, struct output *output, bool 
         const uint32_t expr = key != NULL && shows_either_key(making)
                                   ? either_key(making, key)
                                   : builder_column(making->plan, base + i + 1, NULL);
-        if (right_side && output_has(output, name)) {
-            name = builder_printf(making->plan, "%s_right", name);
+        while (output_has(output, name)) {
+            name = builder_printf(making->plan, right_side ? "%s_right" : "%s_left", name);
         }
         output_add(making->plan, output, name, expr);
     }
+}
+
+/* The column a mark join adds: whether the row has a partner. */
+static void output_mark(struct join_making *making, struct output *output)
+{
+    const uint32_t column = making->request->left.schema->field_count + 1;
+    const char *name = JOIN_MARK;
+
+    while (output_has(output, name)) {
+        name = builder_printf(making->plan, "%s_right", name);
+    }
+    output_add(making->plan, output, name, builder_column(making->plan, column, NULL));
 }
 
 static enum exec_code output_star(struct join_making *making, const struct sql_text *text,
@@ -253,6 +280,9 @@ static enum exec_code output_star(struct join_making *making, const struct sql_t
     }
     if (input != 0 && !making->left_only) {
         output_side(making, output, true, qualifier == NULL);
+    }
+    if (input < 0 && making->request->kind == EXEC_JOIN_LEFT_MARK) {
+        output_mark(making, output);
     }
     return EXEC_OK;
 }
@@ -280,6 +310,11 @@ static enum exec_code make_output(struct join_making *making, struct output *out
         }
         const uint32_t expr = sql_lower_expr(&lowering, item->expr);
         code = expr == 0 ? making->err->code : EXEC_OK;
+        if (code == EXEC_OK && output_has(output, item->name)) {
+            code = sql_fail_at(&text, item->location, EXEC_BAD_SPEC, making->err,
+                               "two columns are called '%.60s'; NAME = EXPR gives another name",
+                               item->name);
+        }
         if (code == EXEC_OK) {
             output_add(making->plan, output, item->name, expr);
         }
@@ -342,7 +377,7 @@ enum exec_code join_plan_make(struct plan_builder *plan, const struct join_reque
         .plan = plan,
         .request = request,
         .err = err,
-        .left_only = request->kind == EXEC_JOIN_LEFT_SEMI || request->kind == EXEC_JOIN_LEFT_ANTI,
+        .left_only = is_left_only(request->kind),
     };
     struct output output = {0};
     uint32_t rel = 0;

@@ -24,7 +24,9 @@ struct join_request {
 /* Adds the join to the plan; its root is the plan's last relation. Without `select` the columns are
  * those of the left side, then those of the right side but for keys of the same name; a name that
  * the left side has already gets "_right" behind it. A key of the same name on both sides of a
- * right or full join is whichever is there. Semi and anti joins show the left side only. */
+ * right or full join is whichever is there. Semi, anti and not-in joins show the left side only, a
+ * mark join behind it a column "mark": whether the row has a partner (NULL: unknown for NULLs, as
+ * IN). Columns of one name are refused. */
 enum exec_code join_plan_make(struct plan_builder *plan, const struct join_request *request,
                               struct exec_error *err);
 

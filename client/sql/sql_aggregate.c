@@ -86,6 +86,31 @@ bool sql_is_aggregate(const char *name)
     return function_of(name) != EXEC_AGG_NONE;
 }
 
+bool sql_is_known_aggregate(const char *name)
+{
+    static const char *const known[] = {
+        "median",     "mode",         "percentile_cont", "percentile_disc",
+        "quantile",   "array_agg",    "string_agg",      "json_agg",
+        "listagg",    "group_concat", "bool_and",        "bool_or",
+        "every",      "bit_and",      "bit_or",          "bit_xor",
+        "corr",       "covar_pop",    "covar_samp",      "var_pop",
+        "stddev_pop", "regr_slope",   "first",           "last",
+        "regr_count", "arg_min",      "arg_max",         "approx_count_distinct",
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *sql_aggregate_names(void)
+{
+    return "count, sum, min, max, avg, variance, stddev, any_value";
+}
+
 static struct exec_measure *measure_push(struct plan_builder *plan, struct sql_aggregates *into)
 {
     if (into->measure_count == into->measure_room) {

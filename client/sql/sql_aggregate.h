@@ -17,6 +17,11 @@ struct sql_aggregates {
 
 bool sql_is_aggregate(const char *name);
 
+/* An aggregate of PostgreSQL or other databases that is not here: worth more than "unknown". */
+bool sql_is_known_aggregate(const char *name);
+
+const char *sql_aggregate_names(void); /* "count, sum, ..." */
+
 /* The index of an expression over the aggregate's output, or 0. */
 uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, json_t *body,
                              long location);

@@ -1,4 +1,5 @@
 #include "sql_expr.h"
+#include "exec/exec.h"
 #include "sql_aggregate.h"
 
 #include <stdarg.h>
@@ -523,6 +524,30 @@ static uint32_t lower_extract(struct sql_lowering *lowering, json_t *args, long 
                       "extract(%.40s) is not implemented yet", field == NULL ? "?" : field);
 }
 
+static bool is_function(const char *name)
+{
+    struct exec_function_info info;
+
+    for (uint32_t i = 0; exec_function_info(i, &info); i++) {
+        if (strcmp(info.name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t lower_call(struct sql_lowering *lowering, const char *name, json_t *args,
+                           long location)
+{
+    const char *function = engine_name(name);
+
+    if (!is_function(function)) {
+        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                          "unknown function %.60s(); 'morsel help functions' lists them", name);
+    }
+    return lower_many(lowering, function, args, location);
+}
+
 static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long location)
 {
     json_t *names = json_object_get(body, "funcname");
@@ -545,13 +570,18 @@ static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long
         strcmp(string_of(json_array_get(names, 0)), "pg_catalog") != 0) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC, "functions have no schema here");
     }
+    if (sql_is_known_aggregate(name)) {
+        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                          "the aggregate %.40s() is not implemented yet; there are: %s", name,
+                          sql_aggregate_names());
+    }
     if (json_object_get(body, "agg_filter") != NULL || json_object_get(body, "agg_order") != NULL ||
         json_is_true(json_object_get(body, "func_variadic")) ||
         json_is_true(json_object_get(body, "agg_star")) ||
         json_is_true(json_object_get(body, "agg_distinct"))) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC, "'%.60s' is not an aggregate", name);
     }
-    return lower_many(lowering, engine_name(name), json_object_get(body, "args"), location);
+    return lower_call(lowering, name, json_object_get(body, "args"), location);
 }
 
 static uint32_t lower_node(struct sql_lowering *lowering, json_t *node)

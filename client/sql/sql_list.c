@@ -1,4 +1,5 @@
 #include "sql_list.h"
+#include "sql_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,23 +31,6 @@ static enum exec_code only_list(json_t *select, const char *clause, const struct
     return EXEC_OK;
 }
 
-/* "n = expr" at the top: the name, and the expression that is left. */
-static const char *equals_name_of(json_t *value, json_t **expr_out)
-{
-    json_t *a_expr = json_object_get(value, "A_Expr");
-    json_t *left = json_object_get(json_object_get(a_expr, "lexpr"), "ColumnRef");
-    const char *op = string_of(json_array_get(json_object_get(a_expr, "name"), 0));
-    const char *kind = json_string_value(json_object_get(a_expr, "kind"));
-    const char *qualifier = NULL, *name = NULL;
-
-    if (left == NULL || op == NULL || strcmp(op, "=") != 0 || strcmp(kind, "AEXPR_OP") != 0 ||
-        !sql_column_parts(left, &qualifier, &name) || qualifier != NULL || name == NULL) {
-        return NULL;
-    }
-    *expr_out = json_object_get(a_expr, "rexpr");
-    return name;
-}
-
 /* What an expression is called when nobody names it. */
 static const char *own_name(struct plan_builder *plan, json_t *expr, uint32_t number)
 {
@@ -71,7 +55,13 @@ static const char *own_name(struct plan_builder *plan, json_t *expr, uint32_t nu
 enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *text,
                               bool equals_name, struct sql_list *list_out, struct exec_error *err)
 {
-    *list_out = (struct sql_list){.select = sql_parse(text, err)};
+    struct sql_names names = {0};
+    struct sql_text rest = *text;
+
+    if (equals_name) {
+        rest.text = sql_names_take(plan, text->text, &names);
+    }
+    *list_out = (struct sql_list){.select = sql_parse(&rest, err)};
     if (list_out->select == NULL) {
         return err->code;
     }
@@ -93,9 +83,14 @@ enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *
         const char *name = json_string_value(json_object_get(target, "name"));
         item->expr = json_object_get(target, "val");
         item->location = (long)json_integer_value(json_object_get(target, "location"));
-        if (name == NULL && equals_name) {
-            name = equals_name_of(item->expr, &item->expr);
+        item->equals = i < names.count && names.names[i] != NULL;
+        if (item->equals && name != NULL) {
+            sql_fail_at(text, item->location, EXEC_BAD_SPEC, err,
+                        "the column has two names, '%.60s' and '%.60s'", names.names[i], name);
+            sql_list_fini(list_out);
+            return err->code;
         }
+        name = item->equals ? names.names[i] : name;
         item->named = name != NULL;
         item->name = name != NULL ? builder_text(plan, name, strlen(name))
                                   : own_name(plan, item->expr, i + 1);

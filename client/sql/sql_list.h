@@ -8,6 +8,7 @@
 struct sql_item {
     const char *name; /* given, or the column's or function's own, or "column3" */
     bool named;       /* given in the text */
+    bool equals;      /* given as "name = expr" */
     json_t *expr;     /* borrowed from the list's tree */
     long location;
 };
@@ -18,7 +19,7 @@ struct sql_list {
     uint32_t item_count;
 };
 
-/* equals_name: "n = expr" names the expression n, as a column on the left of a top-level '='.
+/* equals_name: "n = expr" names the expression n (sql_names.h), as "expr AS n" does.
  * Anything behind the list (FROM, WHERE, ...) is refused. */
 enum exec_code sql_list_parse(struct plan_builder *plan, const struct sql_text *text,
                               bool equals_name, struct sql_list *list_out, struct exec_error *err);

@@ -65,7 +65,10 @@ int sql_scope_input(const struct sql_scope *scope, const char *qualifier)
 static enum exec_code not_found(const struct sql_scope *scope, int input, const char *name,
                                 char message_out[256])
 {
-    int size = snprintf(message_out, 256, "no column '%.60s'; there are: ", name);
+    int size = snprintf(message_out, 256,
+                        scope->grouped ? "'%.60s' is neither a key nor an aggregate%s"
+                                       : "no column '%.60s'%s",
+                        name, scope->name_count > 0 ? "; there are: " : "");
     const char *comma = "";
 
     for (uint32_t i = 0; i < scope->name_count; i++) {

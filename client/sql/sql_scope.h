@@ -30,6 +30,7 @@ struct sql_scope {
     struct sql_input inputs[SQL_SCOPE_INPUTS_MAX];
     uint32_t input_count;
     bool aliases_first; /* ORDER BY: a select alias hides a column of the same name */
+    bool grouped;       /* keys and aggregates only: what is not found is a column without one */
     bool open; /* the columns are not known here: what is not found is left to the engine by name */
 };
 

@@ -1,5 +1,6 @@
 #include "expr/function_rules.h"
 
+#include "exec/exec.h"
 #include "expr/arith.h"
 #include "expr/compare.h"
 #include "expr/fold.h"
@@ -29,6 +30,20 @@ const struct expr_function *function_find(const char *name)
         }
     }
     return NULL;
+}
+
+bool exec_function_info(uint32_t index, struct exec_function_info *info_out)
+{
+    if (index >= sizeof functions / sizeof functions[0]) {
+        return false;
+    }
+    *info_out = (struct exec_function_info){
+        .name = functions[index].name,
+        .help = functions[index].help,
+        .args_min = functions[index].args_min,
+        .args_max = functions[index].args_max,
+    };
+    return true;
 }
 
 enum exec_code function_mismatch(const struct expr *node, struct exec_error *err)

@@ -59,6 +59,33 @@ class Cli(unittest.TestCase):
         rows = self.rows("join", "orders.csv", "people.csv", "--on", "orders.id = people.id", "--limit", "1")
         self.assertEqual(len(rows), 2)
 
+    def test_names(self):
+        rows = self.rows("group", "orders.csv", "--by", "x = amount is null", "--agg", "n=count()", "--order", "n")
+        self.assertEqual(rows, [["x", "n"], ["true", "1"], ["false", "3"]])
+        rows = self.rows("join", "orders.csv", "people.csv", "--on", "id", "--select", "id, big = l.amount > 2",
+                         "--order", "id", "--limit", "2")
+        self.assertEqual(rows, [["id", "big"], ["1", "false"], ["2", "true"]])
+        for arguments, word in [
+            (["group", "orders.csv", "--by", "id = 1", "--agg", "count()"], "'id' is a constant"),
+            (["group", "orders.csv", "--agg", "n=count(), n=sum(id)"], "two columns are called 'n'"),
+            (["group", "orders.csv", "--agg", "median(amount)"], "median() is not implemented yet; there are: count,"),
+            (["group", "orders.csv", "--agg", "nofunc(id)"], "unknown function nofunc()"),
+            (["group", "orders.csv", "--agg", "x=amount"], "'amount' is neither a key nor an aggregate"),
+            (["join", "orders.csv", "people.csv", "--on", "id", "--select", "l.id, r.id"], "two columns are called 'id'"),
+        ]:
+            self.assertIn(word, self.morsel(*arguments, code=2)[1])
+
+    def test_mark_and_not_in(self):
+        rows = self.rows("join", "orders.csv", "people.csv", "--on", "id", "--how", "mark", "--select", "id, mark",
+                         "--order", "id")
+        self.assertEqual(rows[1:], [["1", "true"], ["2", "true"], ["3", "false"], ["4", "false"]])
+        self.assertEqual(self.rows("join", "orders.csv", "people.csv", "--on", "id", "--how", "mark", "--limit", "0"),
+                         [["id", "city", "amount", "mark"]])
+        self.write("nulls.csv", "id,other\n1,2\n,2\n")
+        for how, ids in ("anti", ["2", "3", "4"]), ("not-in", []):
+            rows = self.rows("join", "orders.csv", "nulls.csv", "--on", "id", "--how", how, "--order", "id")
+            self.assertEqual([row[0] for row in rows[1:]], ids, how)
+
     def test_options_of_inputs(self):
         self.write("semi.txt.csv", "1;NA\n2;7\n")
         rows = self.rows("group", "semi.txt.csv", "--csv", "semi=header:false|delimiter:;|null:NA", "--types",

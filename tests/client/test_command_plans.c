@@ -121,6 +121,45 @@ Test(join_plan, semi_join_shows_the_left_side)
     plan_builder_fini(&plan);
 }
 
+Test(join_plan, mark_and_not_in_show_the_left_side)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.kind = join_kind_of("mark");
+    request.where = "not mark";
+    request.order = "mark";
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin7 1 2 #1=#1\nfilter 3 (not #4)\nsort 4 #4:asc\n"
+                "project 5 id=#1 name=#2 a=#3 mark=#4\n");
+
+    struct join_request not_in = join_of(&plan);
+    not_in.kind = join_kind_of("not-in");
+    expect_plan(&plan, join_plan_make(&plan, &not_in, &err), &err,
+                "scan\nscan\njoin8 1 2 #1=#1\nproject 3 id=#1 name=#2 a=#3\n");
+    cr_expect_eq(join_kind_of("cross"), EXEC_JOIN_NONE);
+}
+
+Test(join_plan, columns_of_one_name)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct join_request request = join_of(&plan);
+
+    request.select = "r.*, l.*, x = l.a > 1";
+    expect_plan(&plan, join_plan_make(&plan, &request, &err), &err,
+                "scan\nscan\njoin1 1 2 #1=#1\n"
+                "project 3 id=#4 name=#5 b=#6 id_left=#1 name_left=#2 a=#3 x=(gt #3 1)\n");
+
+    struct join_request wrong = join_of(&plan);
+    wrong.select = "l.id, r.id";
+    cr_expect_eq(join_plan_make(&plan, &wrong, &err), EXEC_BAD_SPEC);
+    cr_expect_not_null(strstr(err.detail, "--select, byte 7: two columns are called 'id'"), "%s",
+                       err.detail);
+    plan_builder_fini(&plan);
+}
+
 Test(join_plan, star_of_one_side_keeps_every_column)
 {
     struct plan_builder plan;
@@ -136,6 +175,21 @@ static struct group_request group_of(struct plan_builder *plan)
 {
     plan_builder_init(plan);
     return (struct group_request){.rel = builder_rel(plan, &scan), .name = "t", .limit = -1};
+}
+
+/* PostgreSQL's grammar alone would read "x = a > 1" as a chain of comparisons, an error. */
+Test(group_plan, names_go_before_comparisons)
+{
+    struct plan_builder plan;
+    struct exec_error err = {0};
+    struct group_request request = group_of(&plan);
+
+    request.by =
+        "x = a = 1, Y=a is null, \"Big \"\"One\"\"\" = concat(b, ',', 'c = d'), (a = 2), t.a = 3,"
+        "a > 4 as z, \xc3\xa9 = -a, a = a";
+    expect_plan(&plan, group_plan_make(&plan, &request, &err), &err,
+                "scan\naggregate 1 x=(eq a 1) y=(is_null a) Big \"One\"=(concat b ',' 'c = d') "
+                "column4=(eq a 2) column5=(eq a 3) z=(gt a 4) \xc3\xa9=(negate a) a=a\n");
 }
 
 Test(group_plan, plain_measures_need_no_project)
@@ -194,8 +248,17 @@ Test(group_plan, refusals)
         {"sum(a)", "count()", NULL, "not allowed here"},
         {"a", "sum(sum(b))", NULL, "not allowed here"},
         {"a", "sum()", NULL, "takes one argument"},
-        {"a", "n = b + 1", NULL, "no column 'b'"},
-        {"a", "count()", "nosuch > 1", "no column 'nosuch'"},
+        {"a", "n = b + 1", NULL, "'b' is neither a key nor an aggregate; there are: a"},
+        {"a", "n = b", NULL, "'b' is neither a key nor an aggregate"},
+        {NULL, "n = b", NULL, "'b' is neither a key nor an aggregate"},
+        {"a", "count()", "nosuch > 1", "'nosuch' is neither a key nor an aggregate"},
+        {"a", "median(b)", NULL, "the aggregate median() is not implemented yet; there are: count"},
+        {"a", "nofunc(a)", NULL, "unknown function nofunc(); 'morsel help functions'"},
+        {"id = 1", "count()", NULL, "the key 'id' is a constant"},
+        {"a, a", "count()", NULL, "two columns are called 'a'"},
+        {"a", "a = count()", NULL, "two columns are called 'a'"},
+        {"a", "n = count(), n = sum(b)", NULL, "two columns are called 'n'"},
+        {"x = a as y", "count()", NULL, "two names, 'x' and 'y'"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -192,6 +192,16 @@ void exec_upload_abort(struct exec_upload *upload, enum exec_code code, const ch
  * `done` still follows. */
 void exec_upload_release(struct exec_upload *upload);
 
+/* ---- functions ------------------------------------------------------------------------------ */
+
+struct exec_function_info {
+    const char *name, *help;
+    uint32_t args_min, args_max; /* args_max 0: any number */
+};
+
+/* What a call of a plan may name, in the order of docs/functions.md. False: no more. */
+bool exec_function_info(uint32_t index, struct exec_function_info *info_out);
+
 /* ---- figures -------------------------------------------------------------------------------- */
 
 struct exec_worker_counters {
