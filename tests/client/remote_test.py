@@ -81,7 +81,7 @@ class Remote(unittest.TestCase):
         self.assertTrue({"orders", "people", "cities"} <= names and not names & {"cut", "ragged"}, names)
         self.morsel("drop", "cities")
         self.assertIn("'cities'", self.morsel("drop", "cities", code=2)[1])
-        self.morsel("load", "x", "../long.json", code=2)
+        self.morsel("load", "x", "../long.json", code=6)
         self.morsel("load", "x", "missing.csv", code=6)
 
     def test_into_table(self):
@@ -96,7 +96,7 @@ class Remote(unittest.TestCase):
         self.assertIn("ragged.csv:3", self.morsel("group", "server:ragged.csv", "--by", "a", "--agg", "sum(b)", code=6)[1])
         self.assertIn("^", self.morsel("group", "server:orders.csv", "--agg", "sum(nothing)", code=2)[1])
         self.morsel("group", "nothing", "--agg", "count()", code=2)
-        self.morsel("group", "server:../ports", "--agg", "count()", code=2)
+        self.morsel("group", "server:../ports", "--agg", "count()", code=6)
         self.morsel("group", "server:orders.csv", "--agg", "x=sum(1/(id-1))", code=1)
         self.morsel("run", "count.json", "--timeout", "200ms", code=5)
         self.morsel("run", "long.json", "--timeout", "2s", code=9)
