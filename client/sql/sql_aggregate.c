@@ -89,13 +89,29 @@ bool sql_is_aggregate(const char *name)
 bool sql_is_known_aggregate(const char *name)
 {
     static const char *const known[] = {
-        "median",     "mode",         "percentile_cont", "percentile_disc",
-        "quantile",   "array_agg",    "string_agg",      "json_agg",
-        "listagg",    "group_concat", "bool_and",        "bool_or",
-        "every",      "bit_and",      "bit_or",          "bit_xor",
-        "corr",       "covar_pop",    "covar_samp",      "var_pop",
-        "stddev_pop", "regr_slope",   "first",           "last",
-        "regr_count", "arg_min",      "arg_max",         "approx_count_distinct",
+        "median",
+        "mode",
+        "percentile_cont",
+        "percentile_disc",
+        "quantile",
+        "array_agg",
+        "string_agg",
+        "json_agg",
+        "listagg",
+        "group_concat",
+        "bool_and",
+        "bool_or",
+        "every",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "regr_slope",
+        "first",
+        "last",
+        "regr_count",
+        "arg_min",
+        "arg_max",
+        "approx_count_distinct",
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -106,9 +122,9 @@ bool sql_is_known_aggregate(const char *name)
     return false;
 }
 
-const char *sql_aggregate_names(void)
+const char *sql_aggregate_name(uint32_t index)
 {
-    return "count, sum, min, max, avg, variance, stddev, any_value";
+    return index < sizeof aggregates / sizeof aggregates[0] ? aggregates[index].name : NULL;
 }
 
 static struct exec_measure *measure_push(struct plan_builder *plan, struct sql_aggregates *into)

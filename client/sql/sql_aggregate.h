@@ -20,7 +20,7 @@ bool sql_is_aggregate(const char *name);
 /* An aggregate of PostgreSQL or other databases that is not here: worth more than "unknown". */
 bool sql_is_known_aggregate(const char *name);
 
-const char *sql_aggregate_names(void); /* "count, sum, ..." */
+const char *sql_aggregate_name(uint32_t index); /* NULL: no more */
 
 /* The index of an expression over the aggregate's output, or 0. */
 uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, json_t *body,
