@@ -106,6 +106,9 @@ static void job_init(struct exec_job *job, struct exec_engine *engine,
     job_context_init(&job->context, engine->pages, &engine->jobs_budget, limit_bytes,
                      engine->worker_count, engine->worker_node, engine->topology.node_count,
                      job->workers);
+    if (spec->options.hash_bits != 0 && spec->options.hash_bits < 64) {
+        job->context.hash_bits_kept = spec->options.hash_bits;
+    }
     job->context.io = engine->io;
     job->context.catalogue = engine->catalogue;
     job->context.data_root = engine->config.data_root;

@@ -52,22 +52,34 @@ static enum exec_code policy_set(const struct wire_reader *reader, const char *v
                      value);
 }
 
+static enum exec_code count_read(const struct wire_reader *reader, const char *key,
+                                 const char *what, const char *value, uint32_t *count_out)
+{
+    const size_t digits = strspn(value, "0123456789");
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < digits && count <= UINT32_MAX; i++) {
+        count = count * 10 + (uint64_t)(value[i] - '0');
+    }
+    if (digits == 0 || value[digits] != '\0' || count > UINT32_MAX) {
+        return wire_fail(reader, EXEC_BAD_SPEC,
+                         "options.settings[\"%s\"]: '%.64s' is not a count of %s", key, value,
+                         what);
+    }
+    *count_out = (uint32_t)count;
+    return EXEC_OK;
+}
+
 static enum exec_code morsel_rows_set(const struct wire_reader *reader, const char *value,
                                       struct exec_job_options *options)
 {
-    const size_t digits = strspn(value, "0123456789");
-    uint64_t rows = 0;
+    return count_read(reader, "morsel_rows", "rows", value, &options->morsel_rows);
+}
 
-    for (size_t i = 0; i < digits && rows <= UINT32_MAX; i++) {
-        rows = rows * 10 + (uint64_t)(value[i] - '0');
-    }
-    if (digits == 0 || value[digits] != '\0' || rows > UINT32_MAX) {
-        return wire_fail(reader, EXEC_BAD_SPEC,
-                         "options.settings[\"morsel_rows\"]: '%.64s' is not a count of rows",
-                         value);
-    }
-    options->morsel_rows = (uint32_t)rows;
-    return EXEC_OK;
+static enum exec_code hash_bits_set(const struct wire_reader *reader, const char *value,
+                                    struct exec_job_options *options)
+{
+    return count_read(reader, "hash_bits", "bits", value, &options->hash_bits);
 }
 
 static const struct {
@@ -77,6 +89,7 @@ static const struct {
 } settings[] = {
     {"policy", policy_set},
     {"morsel_rows", morsel_rows_set},
+    {"hash_bits", hash_bits_set},
 };
 
 static enum exec_code setting_read(const struct wire_reader *reader, const char *key,
@@ -193,7 +206,7 @@ static bool setting_write(struct wire_memory *memory, const char *key, const cha
 static bool settings_write(struct wire_memory *memory, const struct exec_job_options *options,
                            Morsel__V1__JobOptions *message)
 {
-    char rows[VALUE_TEXT_BYTES];
+    char text[VALUE_TEXT_BYTES];
 
     message->settings =
         wire_memory_array(memory, sizeof settings / sizeof settings[0], sizeof *message->settings);
@@ -204,9 +217,15 @@ static bool settings_write(struct wire_memory *memory, const struct exec_job_opt
         !setting_write(memory, "policy", policy_names[options->policy], message)) {
         return false;
     }
-    if (options->morsel_rows != 0) {
-        snprintf(rows, sizeof rows, "%" PRIu32, options->morsel_rows);
-        return setting_write(memory, "morsel_rows", rows, message);
+    const struct {
+        const char *key;
+        uint32_t count;
+    } counts[] = {{"morsel_rows", options->morsel_rows}, {"hash_bits", options->hash_bits}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        snprintf(text, sizeof text, "%" PRIu32, counts[i].count);
+        if (counts[i].count != 0 && !setting_write(memory, counts[i].key, text, message)) {
+            return false;
+        }
     }
     return true;
 }

@@ -113,6 +113,9 @@ def main():
                 rel = maker.make()
                 request = job_pb.ExecuteJobRequest(plan=maker.plan)
                 request.options.settings["morsel_rows"] = str(rng.choice([0, 1024, 2048]))
+                if rng.random() < 0.2:  # collisions
+                    request.options.settings["hash_bits"] = str(rng.choice([1, 8]))
+                    counts["hash cut short"] = counts.get("hash cut short", 0) + 1
                 # A result too large for Python is not compared; blow-ups have tests of their own.
                 if size_of(duck, rel.sql) > ROWS_MAX:
                     counts["left out: too many rows"] = counts.get("left out: too many rows", 0) + 1

@@ -297,6 +297,7 @@ struct exec_job_options {
     uint32_t batch_rows;         /* rows of one result chunk at most; 0: by bytes only */
     uint32_t batch_bytes;        /* target size of one result chunk; 0: 256 KiB; at most 16 MiB */
     uint32_t morsel_rows;        /* 0: adaptive, about 1 ms */
+    uint32_t hash_bits; /* bits of every hash that are kept; 0: all 64. Forces collisions */
     enum exec_policy policy;
     bool explain; /* bind and plan only; the text is the result */
     bool analyze; /* run, drop the rows, explain with figures */
