@@ -294,6 +294,10 @@ static inline double canonical_f64(double value)
 #include K_TEMPLATE
 #undef K_TEMPLATE
 
+#define K_TEMPLATE "kernel/agg_bits.tmpl.h"
+#include "vec/each_integer.h"
+#undef K_TEMPLATE
+
 /* A kept text has a buffer of its own, which grows by doubling and is used again, so that a minimum
  * that falls a million times costs a few buffers. */
 static bool take_text(struct agg_text *state, const struct string_view *view,

@@ -1,3 +1,4 @@
+#include "hash/hash_vec.h"
 #include "op/group_state.h"
 #include "vec/bitmap.h"
 
@@ -193,6 +194,18 @@ static uint32_t drop_nulls(const struct vec *vec, uint32_t count, unsigned char 
     return kept;
 }
 
+/* Hashes stand in for the values: hashes[row] of the vec. */
+static void hash_rows(const struct group *group, const struct batch *batch, const struct vec *vec,
+                      uint64_t *hashes)
+{
+    uint64_t by_position[BATCH_ROWS];
+
+    hash_keys(batch, vec, 1, group->job->hash_bits_kept, by_position);
+    for (uint32_t p = 0; p < batch->sel_count; p++) {
+        hashes[vec->constant ? 0 : batch_row(batch, p)] = by_position[p];
+    }
+}
+
 /* A state kept by a kernel. `data` are the values; vec says which are present. */
 static bool update_kernel(const struct group_aggregate *aggregate, const void *data,
                           const struct vec *vec, uint32_t count, unsigned char *const *rows,
@@ -228,6 +241,11 @@ static bool update_one(const struct group *group, const struct group_aggregate *
         case GROUP_PAIR: {
             const void *const pair[2] = {vec[0].data, vec[1].data};
             return update_kernel(aggregate, pair, vec, count, rows, update, strings);
+        }
+        case GROUP_HASHED: {
+            uint64_t hashes[BATCH_ROWS];
+            hash_rows(group, from->batch, vec, hashes);
+            return update_kernel(aggregate, hashes, vec, count, rows, update, strings);
         }
         default:
             return group_tuples_update(group, aggregate, from, positions, count, rows, strings);
@@ -276,7 +294,7 @@ bool group_combine(const struct group *group, unsigned char *const *into,
 /* ---- output
  * ---------------------------------------------------------------------------------------- */
 
-static enum push_result fail_overflow(const struct group *group, uint32_t m)
+enum push_result group_fail_overflow(const struct group *group, uint32_t m)
 {
     const struct group_aggregate *aggregate = &group->aggregates[m];
     const struct group_measure *measure = &aggregate->measure;
@@ -295,6 +313,10 @@ static enum push_result measure_column(const struct group *group, struct pipe_ru
                                        unsigned char *const *rows, uint32_t count, struct vec *out)
 {
     const struct group_aggregate *aggregate = &group->aggregates[m];
+    if (aggregate->form == GROUP_BEST || aggregate->form == GROUP_SET ||
+        aggregate->form == GROUP_BAG) {
+        return group_collected_column(group, run, m, rows, count, out);
+    }
     uint64_t *valid = nu_arena_calloc(run->scratch, BATCH_WORDS * sizeof *valid, 8);
     void *data;
 
@@ -304,7 +326,7 @@ static enum push_result measure_column(const struct group *group, struct pipe_ru
     }
     if (aggregate->kernel->finish(rows, count, aggregate->state_offset, aggregate->scale, data,
                                   valid) < count) {
-        return fail_overflow(group, m);
+        return group_fail_overflow(group, m);
     }
     out->valid = valid;
     return PUSH_MORE;

@@ -100,6 +100,7 @@ extern const struct sink_kind group_sink_kind;
 extern const struct source_kind group_source_kind;
 
 enum push_result group_fail(const struct group *group, struct exec_error *err);
+enum push_result group_fail_overflow(const struct group *group, uint32_t measure);
 enum push_result group_fail_memory(const struct group *group, const struct nu_arena *arena);
 
 /* Gives back every table and backlog. Idempotent; figures stay. */
@@ -150,6 +151,11 @@ bool group_tuples_update(const struct group *group, const struct group_aggregate
                          unsigned char *const *rows, struct nu_arena *strings);
 bool group_tuples_combine(const struct group_aggregate *aggregate, unsigned char *const *into,
                           unsigned char *const *from, uint32_t count, struct nu_arena *strings);
+
+/* The results of measure m, of groups at rows[0..count-1]; memory from run->scratch. */
+enum push_result group_collected_column(const struct group *group, struct pipe_run *run, uint32_t m,
+                                        unsigned char *const *rows, uint32_t count,
+                                        struct vec *out);
 
 /* ---- replay
  * ---------------------------------------------------------------------------------------- */

@@ -108,8 +108,9 @@ static enum exec_code implemented(const struct group_measure *measure, struct ex
     const struct exec_type real = {.kind = EXEC_TYPE_FLOAT64};
     const struct exec_type *type = measure->argument == NULL ? &real : expr_type(measure->argument);
 
-    if (form == GROUP_BEST || form == GROUP_BAG || form == GROUP_SET || form == GROUP_HASHED ||
-        group_kernel(measure, type) == NULL) {
+    /* Rows that are kept need no kernel, but for a set whose values go through one at the end. */
+    const bool kept = form == GROUP_BEST || functions[measure->function].form == GROUP_BAG;
+    if (!kept && group_kernel(measure, type) == NULL) {
         return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "aggregate function %s%s",
                          group_function_name(measure->function),
                          measure->distinct ? " distinct" : "");

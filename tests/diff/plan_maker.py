@@ -12,6 +12,10 @@ ARROW = {"i32": pa.int32(), "i64": pa.int64(), "f64": pa.float64(), "str": pa.st
 KIND = {"i32": 4, "i64": 5, "f64": 11, "str": 13, "bool": 1, "date": 15, "ts": 16}
 DUCK = {"i32": "INTEGER", "i64": "BIGINT", "f64": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN", "date": "DATE", "ts": "TIMESTAMP"}
 NUMERIC = ("i32", "i64", "f64")
+SCALAR = ("i32", "i64", "f64", "str", "date", "ts")
+BITS = {"bool_and": 13, "bool_or": 14, "bit_and": 28, "bit_or": 29, "bit_xor": 30}
+CHOSEN = {"first": 15, "last": 16, "arg_min": 22, "arg_max": 23}
+COLLECTED = {"string_agg": 17, "quantile_cont": 18, "quantile_disc": 19, "mode": 24}
 MOMENTS = {"var_samp": 8, "stddev_samp": 9, "var_pop": 11, "stddev_pop": 12, "corr": 25, "covar_samp": 26, "covar_pop": 27}
 INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MARK, NULL_AWARE, CROSS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 JOINS = {INNER: "INNER JOIN", LEFT: "LEFT JOIN", RIGHT: "RIGHT JOIN", FULL: "FULL JOIN", CROSS: "CROSS JOIN"}
@@ -339,9 +343,75 @@ class PlanMaker:
             sql = f"NULLIF({sql}, CAST('nan' AS DOUBLE))"
         return measure, sql, "real"
 
+    def distinct(self, rel):
+        function, number = self.rng.choice([("count", 7), ("count", 2), ("sum", 3), ("avg", 6), ("min", 4), ("string_agg", 17)])
+        column = self.pick(rel.columns, {"sum": NUMERIC, "avg": NUMERIC, "string_agg": ("str",)}.get(function, SCALAR))
+        if column is None:
+            return None, None, None
+        self.count("aggregate distinct " + function)
+        measure = {"function": number, "arguments": [self.column(column[0])[0]], "distinct": number != 7}
+        if function == "string_agg":
+            self.duck_only = True
+            measure["parameters"] = [{"type": {"kind": KIND["str"]}, "string_value": "; "}]
+            return measure, f"string_agg(DISTINCT {column[0]}, '; ' ORDER BY {column[0]})", "str"
+        kind = {"count": "i64", "avg": "real", "sum": {"i32": "i64", "i64": "dec", "f64": "real"}.get(column[1])}.get(function, column[1])
+        return measure, f"{function}(DISTINCT {column[0]})", kind
+
+    def bits(self, rel):
+        function = self.rng.choice(list(BITS))
+        column = self.pick(rel.columns, ("bool",) if function.startswith("bool") else ("i32", "i64"))
+        if column is None:
+            return None, None, None
+        self.count("aggregate " + function)
+        self.duck_only = True
+        return {"function": BITS[function], "arguments": [self.column(column[0])[0]]}, f"{function}({column[0]})", column[1]
+
+    def chosen(self, rel):
+        """first, last by an order, arg_min, arg_max: ties go by the value, which the SQL has to say."""
+        rng = self.rng
+        function = rng.choice(list(CHOSEN))
+        column, other = self.pick(rel.columns, SCALAR), self.pick(rel.columns, SCALAR)
+        if column is None:
+            return None, None, None
+        self.count("aggregate " + function)
+        self.duck_only = True
+        measure = {"function": CHOSEN[function], "arguments": [self.column(column[0])[0]]}
+        if function.startswith("arg"):
+            measure["arguments"].append(self.column(other[0])[0])
+            return measure, f"{function}({column[0]}, {other[0]} ORDER BY {column[0]})", column[1]
+        key, key_sql = self.sort_key(other[0])
+        measure["order"] = [key]
+        return measure, f"{function}({column[0]} ORDER BY {key_sql}, {column[0]} ASC NULLS LAST)", column[1]
+
+    def sort_key(self, name):
+        direction = self.rng.randint(1, 4)
+        return ({"expr": self.column(name)[0], "direction": direction},
+                f"{name} {'ASC' if direction < 3 else 'DESC'} NULLS {'LAST' if direction % 2 else 'FIRST'}")
+
+    def collected(self, rel):
+        rng = self.rng
+        function = rng.choice(list(COLLECTED))
+        column = self.pick(rel.columns, {"quantile_cont": NUMERIC, "string_agg": ("str",)}.get(function, SCALAR))
+        if column is None:
+            return None, None, None
+        self.count("aggregate " + function)
+        self.duck_only = True
+        measure = {"function": COLLECTED[function], "arguments": [self.column(column[0])[0]]}
+        if function == "mode":
+            return measure, f"mode({column[0]} ORDER BY {column[0]})", column[1]
+        if function == "string_agg":
+            other = self.pick(rel.columns, SCALAR)
+            key, key_sql = self.sort_key(other[0])
+            measure["order"] = [key]
+            measure["parameters"] = [{"type": {"kind": KIND["str"]}, "string_value": ","}]
+            return measure, f"string_agg({column[0]}, ',' ORDER BY {key_sql}, {column[0]})", "str"
+        fraction = rng.choice([0.0, 0.25, 0.5, 0.75, 1.0])
+        measure["parameters"] = [{"type": {"kind": KIND["f64"]}, "double_value": fraction}]
+        return measure, f"{function}({column[0]}, {fraction})", "real" if function == "quantile_cont" else column[1]
+
     def wide_measure(self, rel):
-        """(measure, sql, kind) of a function that SQLite lacks or says differently; None: no fitting column."""
-        return self.moments(rel)
+        """(measure, sql, kind) of a function beyond the usual six; None: no fitting column."""
+        return self.rng.choice([self.moments, self.distinct, self.distinct, self.bits, self.chosen, self.collected])(rel)
 
     def top(self, rel):
         """Sorted by every column, so that the first rows are the same rows everywhere."""

@@ -16,6 +16,8 @@
 /* ---- cells --------------------------------------------------------------------------------------
  */
 
+enum { COLUMNS_MAX = 128, LINE_BYTES = 8192 };
+
 struct cells cells_make(uint32_t row_count, const struct exec_type *types, uint32_t column_count)
 {
     struct cells cells = {.row_count = row_count, .column_count = column_count, .types = types};
@@ -228,7 +230,7 @@ static void lines_add_text(struct lines *lines, const char *text)
 void lines_add(struct lines *lines, const struct cell *const *cells,
                const struct exec_type *const *types, uint32_t count)
 {
-    char text[2048];
+    char text[LINE_BYTES];
 
     line_print(text, sizeof text, cells, types, count);
     lines_add_text(lines, text);
@@ -321,11 +323,11 @@ enum exec_code job_fail_memory(struct job_context *job, const struct nu_arena *a
 static void batch_line(const struct harness *harness, const struct batch *batch, uint32_t row,
                        char *text, size_t room)
 {
-    struct cell cells[32];
-    const struct cell *at[32];
-    const struct exec_type *types[32];
+    struct cell cells[COLUMNS_MAX];
+    const struct cell *at[COLUMNS_MAX];
+    const struct exec_type *types[COLUMNS_MAX];
 
-    cr_assert_leq(batch->column_count, 32);
+    cr_assert_leq(batch->column_count, COLUMNS_MAX);
     for (uint32_t c = 0; c < batch->column_count; c++) {
         cr_assert_eq(batch->columns[c].kind, harness->out_types[c].kind, "column %u", c);
         cell_load(&cells[c], &batch->columns[c], row);
@@ -338,7 +340,7 @@ static void batch_line(const struct harness *harness, const struct batch *batch,
 static uint64_t batch_digest(const struct harness *harness, const struct batch *batch)
 {
     uint64_t digest = 14695981039346656037U + batch->sel_count;
-    char text[2048];
+    char text[LINE_BYTES];
 
     for (uint32_t p = 0; p < batch->sel_count; p++) {
         batch_line(harness, batch, batch_row(batch, p), text, sizeof text);
@@ -351,7 +353,7 @@ static uint64_t batch_digest(const struct harness *harness, const struct batch *
 
 static void take_batch(struct harness *harness, const struct batch *batch)
 {
-    char text[2048];
+    char text[LINE_BYTES];
 
     pthread_mutex_lock(&insides_of(harness)->lock);
     harness->rows_out += batch->sel_count;

@@ -18,7 +18,7 @@
         .kind = EXEC_TYPE_##KIND \
     }
 
-enum { COLUMNS_MAX = 16, MEASURES_MAX = 64 };
+enum { COLUMNS_MAX = 16, MEASURES_MAX = 96 };
 
 struct fixture {
     uint32_t workers, hash_bits_kept, refusals, time_every;
@@ -29,16 +29,58 @@ struct fixture {
     const struct exec_type *types; /* keys, then arguments; two int64 follow for filters */
     uint32_t key_count, argument_count;
     bool filter; /* of every second measure */
+    bool more;   /* functions too */
     uint64_t seed;
 };
 
-static const enum exec_aggregate_function functions[] = {
-    EXEC_AGG_COUNT_STAR, EXEC_AGG_COUNT,       EXEC_AGG_SUM,        EXEC_AGG_AVG,
-    EXEC_AGG_MIN,        EXEC_AGG_MAX,         EXEC_AGG_ANY_VALUE,  EXEC_AGG_VAR_SAMP,
-    EXEC_AGG_VAR_POP,    EXEC_AGG_STDDEV_SAMP, EXEC_AGG_STDDEV_POP, EXEC_AGG_COVAR_SAMP,
-    EXEC_AGG_COVAR_POP,
+struct wanted_function {
+    enum exec_aggregate_function function;
+    bool distinct;
+    double fraction;
 };
-enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
+static const struct wanted_function functions[] = {
+    {EXEC_AGG_COUNT_STAR, false, 0}, {EXEC_AGG_COUNT, false, 0}, {EXEC_AGG_SUM, false, 0},
+    {EXEC_AGG_AVG, false, 0},        {EXEC_AGG_MIN, false, 0},   {EXEC_AGG_MAX, false, 0},
+    {EXEC_AGG_ANY_VALUE, false, 0},
+};
+static const struct wanted_function more_functions[] = {
+    {EXEC_AGG_VAR_SAMP, false, 0},
+    {EXEC_AGG_VAR_POP, false, 0},
+    {EXEC_AGG_STDDEV_SAMP, false, 0},
+    {EXEC_AGG_STDDEV_POP, false, 0},
+    {EXEC_AGG_COVAR_SAMP, false, 0},
+    {EXEC_AGG_COVAR_POP, false, 0},
+    {EXEC_AGG_BOOL_AND, false, 0},
+    {EXEC_AGG_BOOL_OR, false, 0},
+    {EXEC_AGG_BIT_AND, false, 0},
+    {EXEC_AGG_BIT_OR, false, 0},
+    {EXEC_AGG_BIT_XOR, false, 0},
+    {EXEC_AGG_COUNT_DISTINCT, true, 0},
+    {EXEC_AGG_COUNT_DISTINCT, true, 0},
+    {EXEC_AGG_SUM, true, 0},
+    {EXEC_AGG_AVG, true, 0},
+    {EXEC_AGG_AVG, true, 0},
+    {EXEC_AGG_BIT_XOR, true, 0},
+    {EXEC_AGG_VAR_POP, true, 0},
+    {EXEC_AGG_MAX, true, 0},
+    {EXEC_AGG_QUANTILE_DISC, true, 0.5},
+    {EXEC_AGG_FIRST, false, 0},
+    {EXEC_AGG_LAST, false, 0},
+    {EXEC_AGG_FIRST, false, 0},
+    {EXEC_AGG_ARG_MIN, false, 0},
+    {EXEC_AGG_ARG_MAX, false, 0},
+    {EXEC_AGG_ARG_MIN, false, 0},
+    {EXEC_AGG_MODE, false, 0},
+    {EXEC_AGG_QUANTILE_CONT, false, 0.5},
+    {EXEC_AGG_QUANTILE_CONT, false, 0.75},
+    {EXEC_AGG_QUANTILE_DISC, false, 0},
+    {EXEC_AGG_QUANTILE_DISC, false, 0.25},
+    {EXEC_AGG_QUANTILE_DISC, false, 1},
+};
+enum {
+    FUNCTION_COUNT = sizeof functions / sizeof functions[0],
+    MORE_COUNT = sizeof more_functions / sizeof more_functions[0],
+};
 
 struct grouped {
     struct fixture fixture;
@@ -76,8 +118,9 @@ static void make_input(struct grouped *grouped)
 
 /* Functions that do not take the type are left out. The second argument is the last column. */
 static void add_measure(struct grouped *grouped, struct harness *harness,
-                        enum exec_aggregate_function function, uint32_t column, bool filter)
+                        const struct wanted_function *wanted, uint32_t column, bool filter)
 {
+    const enum exec_aggregate_function function = wanted->function;
     static const struct exec_type int64 = TYPE_OF(INT64);
     static const enum exec_direction directions[] = {EXEC_ASC_NULLS_LAST};
     const uint32_t columns = grouped->input.column_count;
@@ -91,8 +134,10 @@ static void add_measure(struct grouped *grouped, struct harness *harness,
         .argument =
             argument_count == 0 ? NULL : harness_column(harness, column, &grouped->types[column]),
         .filter = filter ? harness_less(harness, columns - 2, columns - 1) : NULL,
+        .distinct = wanted->distinct,
+        .fraction = wanted->fraction,
         .directions = directions};
-    if (argument_count == 2) {
+    if (argument_count == 2 || function == EXEC_AGG_FIRST || function == EXEC_AGG_LAST) {
         measure->others = nu_arena_calloc(&harness->job.plan, sizeof(struct expr *), 8);
         measure->others[0] = harness_column(harness, columns - 1, &int64);
         measure->other_count = 1;
@@ -101,19 +146,26 @@ static void add_measure(struct grouped *grouped, struct harness *harness,
         cr_assert_eq(err.code, EXEC_TYPE_MISMATCH, "%s", err.detail);
         return;
     }
-    grouped->wanted[grouped->measure_count++] = (struct oracle_measure){.function = function,
-                                                                        .column = column,
-                                                                        .second = columns - 1,
-                                                                        .filter = filter,
-                                                                        .filter_left = columns - 2,
-                                                                        .filter_right = columns - 1,
-                                                                        .type = measure->type};
+    grouped->wanted[grouped->measure_count++] =
+        (struct oracle_measure){.function = function,
+                                .column = column,
+                                .second = columns - 1,
+                                .distinct = wanted->distinct,
+                                .fraction = wanted->fraction,
+                                .filter = filter,
+                                .filter_left = columns - 2,
+                                .filter_right = columns - 1,
+                                .type = measure->type};
 }
 
 static void add_measures(struct grouped *grouped, struct harness *harness, uint32_t column)
 {
     for (uint32_t f = 0; f < FUNCTION_COUNT; f++) {
-        add_measure(grouped, harness, functions[f], column, grouped->fixture.filter && f % 2 == 0);
+        add_measure(grouped, harness, &functions[f], column, grouped->fixture.filter && f % 2 == 0);
+    }
+    for (uint32_t f = 0; grouped->fixture.more && f < MORE_COUNT; f++) {
+        add_measure(grouped, harness, &more_functions[f], column,
+                    grouped->fixture.filter && f % 2 == 0);
     }
 }
 
@@ -219,6 +271,7 @@ Test(group, every_function_over_every_type)
         const struct exec_type types[] = {TYPE_OF(INT32), all_types[t]};
         for (uint32_t filter = 0; filter < 2; filter++) {
             struct fixture fixture = plain();
+            fixture.more = true;
             fixture.types = types;
             fixture.distinct = 20;
             fixture.filter = filter != 0;
@@ -255,6 +308,7 @@ Test(group, no_keys_is_one_group)
     for (uint32_t rows = 0; rows <= 4000; rows += 2000) {
         for (uint32_t workers = 1; workers < 5; workers += 3) {
             struct fixture fixture = plain();
+            fixture.more = true;
             fixture.types = int_and_float;
             fixture.key_count = 0;
             fixture.argument_count = 2;
@@ -282,6 +336,7 @@ Test(group, keys_and_no_measures)
 Test(group, colliding_hashes)
 {
     struct fixture fixture = plain();
+    fixture.more = true;
     fixture.hash_bits_kept = 8;
     check(&fixture);
     fixture.hash_bits_kept = 0;
@@ -294,6 +349,7 @@ Test(group, any_number_of_workers_gives_the_same_bits)
 {
     for (uint32_t workers = 1; workers <= 8; workers++) {
         struct fixture fixture = plain();
+        fixture.more = true;
         fixture.workers = workers;
         fixture.refusals = workers % 3;
         fixture.time_every = workers % 2;
@@ -326,6 +382,9 @@ Test(group, one_hot_key)
     fixture.distinct = 30000;
     fixture.hot_percent = 90;
     check(&fixture);
+    fixture.rows = 5000;
+    fixture.more = true;
+    check(&fixture);
 }
 
 Test(group, real_threads, .timeout = 60)
@@ -340,6 +399,7 @@ Test(group, real_threads, .timeout = 60)
     fixture.refusals = 1;
     check(&fixture);
     fixture = plain();
+    fixture.more = true;
     fixture.workers = 4;
     fixture.threads = true;
     check(&fixture);

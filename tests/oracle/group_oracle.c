@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MEASURES_MAX = 96 };
+
 static const struct group_oracle *sorting; /* one thread */
 
 static int key_order(const void *a, const void *b)
@@ -43,7 +45,8 @@ static bool counts(const struct group_oracle *oracle, const struct oracle_measur
             return false;
         }
     }
-    return measure->function == EXEC_AGG_COUNT_STAR ||
+    return measure->function == EXEC_AGG_COUNT_STAR || measure->function == EXEC_AGG_FIRST ||
+           measure->function == EXEC_AGG_LAST ||
            !cells_at(oracle->input, row, measure->column)->null;
 }
 
@@ -51,7 +54,8 @@ static bool is_better(const struct oracle_measure *measure, const struct cell *c
                       const struct cell *best, const struct exec_type *type)
 {
     const int order = cell_compare(cell, best, type);
-    return measure->function == EXEC_AGG_MAX ? order > 0 : order < 0;
+    return measure->function == EXEC_AGG_MAX || measure->function == EXEC_AGG_BOOL_OR ? order > 0
+                                                                                      : order < 0;
 }
 
 static __float128 power10(int scale)
@@ -164,12 +168,156 @@ static bool moment_result(const struct group_oracle *oracle, const struct oracle
     return true;
 }
 
+/* ---- functions that look at values in order -----------------------------------------------------
+ */
+
+static struct {
+    const struct group_oracle *oracle;
+    const struct oracle_measure *measure;
+} ordering; /* one thread */
+
+static int value_order(const void *a, const void *b)
+{
+    const struct oracle_measure *measure = ordering.measure;
+    const struct cells *input = ordering.oracle->input;
+    const struct cell *one = cells_at(input, *(const uint32_t *)a, measure->column);
+    const struct cell *other = cells_at(input, *(const uint32_t *)b, measure->column);
+
+    if (one->null || other->null) {
+        return (int)one->null - (int)other->null;
+    }
+    return cell_compare(one, other, &input->types[measure->column]);
+}
+
+/* By the second column, ascending and nulls last, then by the value; LAST: the reverse. */
+static int pair_order(const void *a, const void *b)
+{
+    const struct oracle_measure *measure = ordering.measure;
+    const struct cells *input = ordering.oracle->input;
+    const struct cell *one = cells_at(input, *(const uint32_t *)a, measure->second);
+    const struct cell *other = cells_at(input, *(const uint32_t *)b, measure->second);
+    int order;
+
+    if (one->null || other->null) {
+        order = (int)one->null - (int)other->null;
+    } else {
+        order = cell_compare(one, other, &input->types[measure->second]);
+    }
+    order = measure->function == EXEC_AGG_ARG_MAX ? -order : order;
+    order = order != 0 ? order : value_order(a, b);
+    return measure->function == EXEC_AGG_LAST ? -order : order;
+}
+
+static double number_or_zero(const struct cell *cell, const struct exec_type *type)
+{
+    return is_real(type) ? cell->real : (double)cell->integer / (double)power10(type->scale);
+}
+
+static void quantile(const struct cells *input, const struct oracle_measure *measure,
+                     const uint32_t *rows, uint32_t count, struct cell *result)
+{
+    const struct exec_type *type = &input->types[measure->column];
+    const double at = measure->fraction * (count - 1);
+    const double low =
+        number_or_zero(cells_at(input, rows[(uint32_t)floor(at)], measure->column), type);
+    const double high =
+        number_or_zero(cells_at(input, rows[(uint32_t)ceil(at)], measure->column), type);
+
+    result->real = low == high ? low + 0.0 : low + (high - low) * (at - floor(at)); /* no -0.0 */
+}
+
+static uint32_t mode_row(const uint32_t *rows, uint32_t count)
+{
+    uint32_t best = rows[0];
+    uint32_t best_count = 0;
+
+    for (uint32_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin; end < count && value_order(&rows[begin], &rows[end]) == 0; end++) {
+        }
+        if (end - begin > best_count) {
+            best = rows[begin];
+            best_count = end - begin;
+        }
+    }
+    return best;
+}
+
+static bool keeps_nulls(enum exec_aggregate_function function)
+{
+    return function == EXEC_AGG_FIRST || function == EXEC_AGG_LAST;
+}
+
+static bool ordered_result(const struct group_oracle *oracle, const struct oracle_measure *measure,
+                           const uint32_t *rows, uint32_t row_count, struct cell *result)
+{
+    const struct cells *input = oracle->input;
+    const bool is_arg =
+        measure->function == EXEC_AGG_ARG_MIN || measure->function == EXEC_AGG_ARG_MAX;
+    const bool is_best = is_arg || keeps_nulls(measure->function);
+    uint32_t *kept;
+    uint32_t count = 0;
+
+    if (!is_best && measure->function != EXEC_AGG_MODE &&
+        measure->function != EXEC_AGG_QUANTILE_CONT &&
+        measure->function != EXEC_AGG_QUANTILE_DISC) {
+        return false;
+    }
+    kept = malloc((row_count + 1) * sizeof *kept);
+    for (uint32_t i = 0; i < row_count; i++) {
+        if (counts(oracle, measure, rows[i]) &&
+            !(is_arg && cells_at(input, rows[i], measure->second)->null)) {
+            kept[count++] = rows[i];
+        }
+    }
+    ordering.oracle = oracle;
+    ordering.measure = measure;
+    qsort(kept, count, sizeof *kept, is_best ? pair_order : value_order);
+    *result = (struct cell){.null = count == 0};
+    if (count > 0 && measure->function == EXEC_AGG_QUANTILE_CONT) {
+        quantile(input, measure, kept, count, result);
+    } else if (count > 0) {
+        uint32_t row = kept[0];
+        if (measure->function == EXEC_AGG_MODE) {
+            row = mode_row(kept, count);
+        } else if (measure->function == EXEC_AGG_QUANTILE_DISC) {
+            const uint32_t wanted = (uint32_t)ceil(measure->fraction * count);
+            row = kept[wanted == 0 ? 0 : wanted - 1];
+        }
+        *result = *cells_at(input, row, measure->column);
+        result->real = result->real == 0 ? 0 : result->real;
+    }
+    free(kept);
+    return true;
+}
+
+/* The rows whose value no earlier one has. */
+static uint32_t first_of_each(const struct group_oracle *oracle,
+                              const struct oracle_measure *measure, const uint32_t *rows,
+                              uint32_t row_count, uint32_t *kept)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < row_count; i++) {
+        const struct cell *cell = cells_at(oracle->input, rows[i], measure->column);
+        bool seen = !counts(oracle, measure, rows[i]);
+        for (uint32_t k = 0; !seen && k < count; k++) {
+            seen = cell_equal(cell, cells_at(oracle->input, kept[k], measure->column),
+                              &oracle->input->types[measure->column]);
+        }
+        if (!seen) {
+            kept[count++] = rows[i];
+        }
+    }
+    return count;
+}
+
 static void aggregate(const struct group_oracle *oracle, const struct oracle_measure *measure,
                       const uint32_t *rows, uint32_t row_count, struct cell *result)
 {
     const struct exec_type *type = &oracle->input->types[measure->column];
     int64_t count = 0;
     __int128 integers = 0;
+    __int128 bits[3] = {-1, 0, 0}; /* and, or, xor */
     __float128 reals = 0;
     double specials = 0; /* NaN and infinities add up to the right special */
     struct cell best = {.null = true};
@@ -181,6 +329,9 @@ static void aggregate(const struct group_oracle *oracle, const struct oracle_mea
         }
         count++;
         integers += cell->integer;
+        bits[0] &= cell->integer;
+        bits[1] |= cell->integer;
+        bits[2] ^= cell->integer;
         if (isfinite(cell->real)) {
             reals += (__float128)cell->real;
         } else {
@@ -190,12 +341,17 @@ static void aggregate(const struct group_oracle *oracle, const struct oracle_mea
             best = *cell;
         }
     }
-    if (moment_result(oracle, measure, rows, row_count, result)) {
+    if (moment_result(oracle, measure, rows, row_count, result) ||
+        ordered_result(oracle, measure, rows, row_count, result)) {
         return;
     }
     *result = (struct cell){.null = count == 0};
     switch (measure->function) {
+        case EXEC_AGG_BIT_AND: result->integer = count == 0 ? 0 : bits[0]; break;
+        case EXEC_AGG_BIT_OR: result->integer = bits[1]; break;
+        case EXEC_AGG_BIT_XOR: result->integer = bits[2]; break;
         case EXEC_AGG_COUNT:
+        case EXEC_AGG_COUNT_DISTINCT:
         case EXEC_AGG_COUNT_STAR:
             result->null = false;
             result->integer = count;
@@ -217,22 +373,31 @@ static void aggregate(const struct group_oracle *oracle, const struct oracle_mea
 static void emit(const struct group_oracle *oracle, const uint32_t *rows, uint32_t row_count,
                  struct lines *out)
 {
-    struct cell cells[32];
-    const struct cell *at[32];
-    const struct exec_type *types[32];
+    struct cell cells[MEASURES_MAX];
+    const struct cell *at[MEASURES_MAX];
+    const struct exec_type *types[MEASURES_MAX];
+    uint32_t *once = malloc((row_count + 1) * sizeof *once);
 
     for (uint32_t k = 0; k < oracle->key_count; k++) {
         cells[k] = canonical(cells_at(oracle->input, rows[0], oracle->keys[k]));
         types[k] = &oracle->input->types[oracle->keys[k]];
     }
     for (uint32_t m = 0; m < oracle->measure_count; m++) {
-        aggregate(oracle, &oracle->measures[m], rows, row_count, &cells[oracle->key_count + m]);
+        const struct oracle_measure *measure = &oracle->measures[m];
+        const uint32_t *counted = rows;
+        uint32_t count = row_count;
+        if (measure->distinct) {
+            count = first_of_each(oracle, measure, rows, row_count, once);
+            counted = once;
+        }
+        aggregate(oracle, measure, counted, count, &cells[oracle->key_count + m]);
         types[oracle->key_count + m] = &oracle->measures[m].type;
     }
     for (uint32_t c = 0; c < oracle->key_count + oracle->measure_count; c++) {
         at[c] = &cells[c];
     }
     lines_add(out, at, types, oracle->key_count + oracle->measure_count);
+    free(once);
 }
 
 void group_oracle_run(const struct group_oracle *oracle, struct lines *out)

@@ -11,7 +11,8 @@ struct oracle_measure {
     uint32_t column; /* the argument */
     uint32_t second; /* the second argument, of functions of two */
     bool distinct;
-    bool filter; /* only rows where filter_left < filter_right (int64 columns) */
+    double fraction; /* of quantiles */
+    bool filter;     /* only rows where filter_left < filter_right (int64 columns) */
     uint32_t filter_left, filter_right;
     struct exec_type type; /* of the result */
 };
