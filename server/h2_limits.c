@@ -60,6 +60,9 @@ void h2_limits_init(struct h2_limits *limits, uint64_t now_ms)
     h2_bucket_init(&limits->settings, 20, 1, now_ms);
     h2_bucket_init(&limits->empty_data, 50, 1, now_ms);
     h2_bucket_init(&limits->ignored_frames, 1000, 33, now_ms);
+    /* A reader of tiny messages gives a window of 16 MiB back in ten thousands of frames at once.
+     */
+    h2_bucket_init(&limits->window_updates, 20000, 1000, now_ms);
     limits->preface_left = H2_PREFACE_BYTES;
     limits->headers_since_ms = now_ms; /* until the first SETTINGS */
 }
@@ -104,8 +107,10 @@ static enum h2_violation limits_frame(struct h2_limits *limits, uint64_t now_ms)
                                     H2_VIOLATION_ignored_frames);
             }
             return limits_check(h2_bucket_take(&limits->pings, now_ms), H2_VIOLATION_pings);
-        case FRAME_GOAWAY:
-        case FRAME_WINDOW_UPDATE: return H2_FINE;
+        case FRAME_WINDOW_UPDATE:
+            return limits_check(h2_bucket_take(&limits->window_updates, now_ms),
+                                H2_VIOLATION_window_updates);
+        case FRAME_GOAWAY: return H2_FINE;
         default:
             return limits_check(h2_bucket_take(&limits->ignored_frames, now_ms),
                                 H2_VIOLATION_ignored_frames);
@@ -144,6 +149,8 @@ enum h2_violation h2_limits_input(struct h2_limits *limits, const uint8_t *bytes
 void h2_limits_sent_data(struct h2_limits *limits, uint64_t now_ms)
 {
     h2_bucket_init(&limits->pings, limits->pings.burst, limits->pings.per_second, now_ms);
+    h2_bucket_init(&limits->window_updates, limits->window_updates.burst,
+                   limits->window_updates.per_second, now_ms);
 }
 
 enum h2_violation h2_limits_own_reset(struct h2_limits *limits, uint64_t now_ms)

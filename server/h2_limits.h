@@ -37,7 +37,8 @@ enum {
 };
 
 struct h2_limits {
-    struct h2_bucket peer_resets, own_resets, pings, settings, empty_data, ignored_frames;
+    struct h2_bucket peer_resets, own_resets, pings, settings, empty_data, ignored_frames,
+        window_updates;
     uint32_t header_strikes;
     uint32_t invalid_frames;
     /* The walker over the input. */
@@ -55,7 +56,8 @@ void h2_limits_init(struct h2_limits *limits, uint64_t now_ms);
 enum h2_violation h2_limits_input(struct h2_limits *limits, const uint8_t *bytes, size_t size,
                                   uint64_t now_ms);
 
-/* We sent DATA, HEADERS or WINDOW_UPDATE: honest clients probe bandwidth with PINGs then. */
+/* We sent DATA, HEADERS or WINDOW_UPDATE: honest clients probe bandwidth with PINGs and give
+ * windows back then. */
 void h2_limits_sent_data(struct h2_limits *limits, uint64_t now_ms);
 /* We reset a stream on our own account. */
 enum h2_violation h2_limits_own_reset(struct h2_limits *limits, uint64_t now_ms);
