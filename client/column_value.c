@@ -154,8 +154,11 @@ static size_t date_text(int64_t days, char *text_out)
     const int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
     const int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
 
+    /* ISO 8601: a year of other than four digits has a sign. Readers need it, ours too. */
     return (size_t)snprintf(text_out, COLUMN_VALUE_TEXT_BYTES,
-                            "%04" PRId64 "-%02" PRId64 "-%02" PRId64, year, month, day);
+                            year >= 0 && year <= 9999 ? "%04" PRId64 "-%02" PRId64 "-%02" PRId64
+                                                      : "%+05" PRId64 "-%02" PRId64 "-%02" PRId64,
+                            year, month, day);
 }
 
 static size_t timestamp_text(int64_t value, const struct exec_type *type,
@@ -165,9 +168,10 @@ static size_t timestamp_text(int64_t value, const struct exec_type *type,
     static const int fraction_digits[] = {0, 0, 3, 6, 9};
     const int64_t unit = units[type->unit];
     const int64_t seconds = value / unit - (value % unit < 0 ? 1 : 0);
-    const int64_t fraction = value - seconds * unit;
+    /* Not value - seconds * unit, which overflows for the least value. */
+    const int64_t fraction = value % unit + (value % unit < 0 ? unit : 0);
     const int64_t days = seconds / 86400 - (seconds % 86400 < 0 ? 1 : 0);
-    const int64_t of_day = seconds - days * 86400;
+    const int64_t of_day = seconds % 86400 + (seconds % 86400 < 0 ? 86400 : 0);
     size_t size = date_text(days, text_out);
 
     size += (size_t)snprintf(text_out + size, COLUMN_VALUE_TEXT_BYTES - size,

@@ -221,6 +221,47 @@ Test(formats, floats_read_back)
     }
 }
 
+Test(formats, the_ends_of_the_calendar)
+{
+    static const struct {
+        int64_t value;
+        struct exec_type type;
+        const char *text;
+    } cases[] = {
+        {INT32_MIN, {.kind = EXEC_TYPE_DATE32}, "-5877641-06-23"},
+        {INT32_MAX, {.kind = EXEC_TYPE_DATE32}, "+5881580-07-11"},
+        {-719529, {.kind = EXEC_TYPE_DATE32}, "-0001-12-31"},
+        {-719528, {.kind = EXEC_TYPE_DATE32}, "0000-01-01"},
+        {2932896, {.kind = EXEC_TYPE_DATE32}, "9999-12-31"},
+        {2932897, {.kind = EXEC_TYPE_DATE32}, "+10000-01-01"},
+        {INT64_MIN,
+         {.kind = EXEC_TYPE_TIMESTAMP, .unit = EXEC_UNIT_NANO},
+         "1677-09-21T00:12:43.145224192"},
+        {INT64_MIN,
+         {.kind = EXEC_TYPE_TIMESTAMP, .unit = EXEC_UNIT_MICRO},
+         "-290308-12-21T19:59:05.224192"},
+        {INT64_MIN,
+         {.kind = EXEC_TYPE_TIMESTAMP, .unit = EXEC_UNIT_SECOND},
+         "-292277022657-01-27T08:29:52"},
+        {INT64_MAX,
+         {.kind = EXEC_TYPE_TIMESTAMP, .unit = EXEC_UNIT_SECOND},
+         "+292277026596-12-04T15:30:07"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int32_t narrow = (int32_t)cases[i].value;
+        const bool is_date = cases[i].type.kind == EXEC_TYPE_DATE32;
+        const struct exec_column_buffers column = {.type = cases[i].type,
+                                                   .row_count = 1,
+                                                   .values = is_date ? (const void *)&narrow
+                                                                     : &cases[i].value,
+                                                   .values_bytes = is_date ? 4 : 8};
+        char text[COLUMN_VALUE_TEXT_BYTES];
+        cr_expect_eq(column_value_text(&column, 0, text), strlen(cases[i].text));
+        cr_expect_str_eq(text, cases[i].text);
+    }
+}
+
 Test(formats, decimals_to_38_digits)
 {
     wide value = 1;
