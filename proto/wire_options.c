@@ -29,7 +29,11 @@ static enum exec_code timeout_read(const struct wire_reader *reader,
         return EXEC_OK;
     }
     const bool positive = message->seconds > 0 || (message->seconds == 0 && message->nanos > 0);
-    if (!positive || message->nanos < 0 || message->nanos >= NS_PER_S) {
+    if (message->nanos <= -NS_PER_S || message->nanos >= NS_PER_S) {
+        return wire_fail(reader, EXEC_BAD_SPEC, "options.timeout: %d nanos are a second or more",
+                         message->nanos);
+    }
+    if (!positive || message->nanos < 0) {
         return wire_fail(reader, EXEC_BAD_SPEC, "options.timeout: must be above 0");
     }
     *ns_out = (uint64_t)message->seconds > UINT64_MAX / NS_PER_S - 1

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The unary calls of JobService. */
 
@@ -123,6 +124,32 @@ static void list_answer(struct session *session, const Morsel__V1__ListJobsReque
     session_finish(session);
 }
 
+/* What only looks like a page token or a state must not give an empty page. */
+static bool list_check(struct session *session, const Morsel__V1__ListJobsRequest *request,
+                       uint64_t *before_out)
+{
+    const char *token = request->page_token;
+    const size_t digits = strspn(token, "0123456789");
+
+    errno = 0;
+    *before_out = token[0] != '\0' ? strtoull(token, NULL, 10) : UINT64_MAX;
+    if (token[digits] != '\0' || errno != 0) {
+        session_fail_status(session, GRPC_INVALID_ARGUMENT, "page_token '%.32s' is not ours",
+                            token);
+        return false;
+    }
+    for (size_t i = 0; i < request->n_states; i++) {
+        if (protobuf_c_enum_descriptor_get_value(&morsel__v1__job_state__descriptor,
+                                                 (int)request->states[i]) == NULL) {
+            session_fail_status(session, GRPC_INVALID_ARGUMENT,
+                                "states: morsel.v1.JobState has no value %d",
+                                (int)request->states[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void list_message(struct session *session, const uint8_t *bytes, size_t size)
 {
     ProtobufCMessage *message =
@@ -134,19 +161,13 @@ static void list_message(struct session *session, const uint8_t *bytes, size_t s
     const Morsel__V1__ListJobsRequest *request = (const Morsel__V1__ListJobsRequest *)message;
     uint32_t page_size = request->page_size != 0 ? request->page_size : LIST_PAGE_DEFAULT;
     page_size = page_size < LIST_PAGE_MAX ? page_size : LIST_PAGE_MAX;
-    char *end = request->page_token;
-    errno = 0;
-    const uint64_t before =
-        request->page_token[0] != '\0' ? strtoull(request->page_token, &end, 10) : UINT64_MAX;
+    uint64_t before = 0;
     struct job_info_message *infos = calloc(page_size, sizeof *infos);
     Morsel__V1__JobInfo **pointers = calloc(page_size, sizeof(Morsel__V1__JobInfo *));
 
-    if (*end != '\0' || errno != 0) {
-        session_fail_status(session, GRPC_INVALID_ARGUMENT, "page_token '%.32s' is not ours",
-                            request->page_token);
-    } else if (infos == NULL || pointers == NULL) {
+    if (infos == NULL || pointers == NULL) {
         session_fail_status(session, GRPC_RESOURCE_EXHAUSTED, "no memory for the list");
-    } else {
+    } else if (list_check(session, request, &before)) {
         list_answer(session, request, before, infos, pointers, page_size);
     }
     free(infos);

@@ -375,6 +375,8 @@ bool session_header(struct session *session, const uint8_t *name, size_t name_by
     } else if (header_is(name, name_bytes, "grpc-timeout")) {
         session->headers_bad_timeout =
             !grpc_timeout_parse((const char *)value, value_bytes, &session->timeout_ns);
+        /* "0n" is what a client sends whose deadline has passed; here 0 would mean none. */
+        session->timeout_ns += session->timeout_ns == 0;
     }
     return true;
 }

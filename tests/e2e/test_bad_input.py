@@ -193,6 +193,28 @@ class BadInput(unittest.TestCase):
         got, message = self.raw_call("/morsel.v1.JobService/Nothing", b"")
         self.assertEqual(got, 12, message)
 
+    def test_deadlines_at_the_edge(self):
+        body = generated(10).SerializeToString()
+        message = b"\0" + struct.pack(">I", len(body)) + body
+        # "0n" is what grpc-go sends when the deadline has passed: it is not "no deadline".
+        for text, code in (("0n", 4), ("0H", 4), ("1n", 4), ("99999999H", 0), ("100000000H", 13), ("1", 13), ("-1S", 13)):
+            got, words = h2_raw.call(self.daemon.port, "/morsel.v1.JobService/ExecuteJob", message, headers=[("grpc-timeout", text)])
+            self.assertEqual(got, code, f"{text}: {words}")
+        for seconds, nanos, words in ((1, 10**9, "1000000000 nanos"), (0, 0, "above 0"), (-1, 0, "above 0"), (1, -1, "above 0")):
+            request = generated(10)
+            request.options.timeout.seconds, request.options.timeout.nanos = seconds, nanos
+            self.fails(request, "INVALID_ARGUMENT", "options.timeout", words)
+        request = generated(10)
+        request.options.timeout.seconds = 2**63 - 1
+        self.daemon.run(request)
+
+    def test_lists_that_cannot_be(self):
+        self.daemon.run(generated(10))
+        for fields in ({"page_token": "-1"}, {"page_token": " 1"}, {"page_token": "99999999999999999999"}, {"states": [99]}):
+            with self.assertRaises(grpc.RpcError) as caught:
+                self.daemon.jobs.ListJobs(job_pb.ListJobsRequest(**fields))
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT, fields)
+
     def test_garbage_on_the_port(self):
         for noise in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 1000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 100):
             with socket.create_connection(("127.0.0.1", self.daemon.port), timeout=10) as raw:
