@@ -278,8 +278,11 @@ void exec_job_cancel(struct exec_job *job, enum exec_code code, const char *reas
     if (reason != NULL) {
         EXEC_FAIL(&err, code, "%s", reason);
     } else if (code == EXEC_DEADLINE) {
-        EXEC_FAIL(&err, code, "the deadline of %" PRIu64 " ms has passed",
-                  job->spec->options.timeout_ns / 1000000);
+        /* Rounded up: of a client's 30 ms a little less is left when the job arrives. */
+        const uint64_t ms = (job->spec->options.timeout_ns + 999999) / 1000000;
+        const bool whole = ms % 1000 == 0;
+        EXEC_FAIL(&err, code, "the deadline of %" PRIu64 " %s has passed", whole ? ms / 1000 : ms,
+                  whole ? "s" : "ms");
     } else {
         EXEC_FAIL(&err, code, "%s", exec_code_text(code));
     }

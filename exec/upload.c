@@ -446,7 +446,7 @@ static enum exec_code upload_check_begin(struct exec_engine *engine, const char 
         code = upload_check_schema(schema, err);
     }
     if (code == EXEC_OK && !replace && catalogue_has(engine->catalogue, table)) {
-        code = EXEC_FAIL(err, EXEC_EXISTS, "table '%s' exists already", table);
+        code = EXEC_FAIL(err, EXEC_EXISTS, "table '%s' exists already (replace is not set)", table);
     }
     if (code == EXEC_OK) {
         code = upload_check_room(engine, expected_bytes, err);

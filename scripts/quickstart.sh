@@ -2,6 +2,15 @@
 # From nothing to an answer: installs what is missing, builds morseld, starts it on loopback, runs the
 # main job over TCP, shows what was stolen and what was local, and stops the daemon again.
 set -euo pipefail
+case "${1:-}" in
+  "") ;;
+  --help | -h)
+    echo "usage: scripts/quickstart.sh"
+    echo "Installs missing packages (apt), builds morseld, runs the main job over TCP on loopback, shows"
+    echo "which worker did what, and stops the daemon again. Nothing stays running."
+    exit 0 ;;
+  *) echo "quickstart: unknown argument '$1' (see --help)" >&2; exit 2 ;;
+esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/packages.sh
 
@@ -11,8 +20,12 @@ build_preset release
 bin=build/release/bin
 work=$(mktemp -d)
 daemon=
+# wait takes the end of the daemon without a word of the shell's about it.
 cleanup() {
-  [ -n "$daemon" ] && kill -KILL "$daemon" 2>/dev/null || true
+  if [ -n "$daemon" ]; then
+    kill -KILL "$daemon" 2>/dev/null || true
+    wait "$daemon" 2>/dev/null || true
+  fi
   rm -rf "$work"
 }
 trap cleanup EXIT

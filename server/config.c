@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum config_type { CONFIG_text, CONFIG_count, CONFIG_size, CONFIG_duration, CONFIG_flag };
 
@@ -340,12 +341,31 @@ static enum exec_code config_check_address(const struct config *config, const ch
     return EXEC_OK;
 }
 
+static enum exec_code config_check_folder(const char *key, const char *path, struct exec_error *err)
+{
+    struct stat folder;
+
+    if (path[0] == '\0') {
+        return EXEC_OK;
+    }
+    if (stat(path, &folder) != 0) {
+        return EXEC_FAIL_ERRNO(err, EXEC_BAD_SPEC, errno, "%s: %s: %s", key, path,
+                               errno == ENOENT ? "no such folder" : strerror(errno));
+    }
+    return S_ISDIR(folder.st_mode)
+               ? EXEC_OK
+               : EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: %s: not a folder", key, path);
+}
+
 enum exec_code config_check(const struct config *config, struct exec_error *err)
 {
     enum exec_code code = config_check_address(config, "listen", config->listen, err);
 
     if (code == EXEC_OK && config->admin_listen[0] != '\0') {
         code = config_check_address(config, "admin_listen", config->admin_listen, err);
+    }
+    if (code == EXEC_OK) {
+        code = config_check_folder("data_root", config->data_root, err);
     }
     if (code == EXEC_OK && config->jobs_running_max == 0) {
         code = EXEC_FAIL(err, EXEC_BAD_SPEC, "jobs_running_max: 0 would let no job run");

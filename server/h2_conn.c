@@ -436,6 +436,20 @@ void h2_conn_accept(struct h2_host *host, uv_stream_t *listener)
 /* ---- time -------------------------------------------------------------------------------------
  */
 
+/* Not one byte fits into the socket any more. */
+static void conn_stalled(struct h2_conn *conn, uint64_t stall_ms)
+{
+    char text[SESSION_STALL_TEXT_BYTES];
+
+    session_stall_text(stall_ms, text);
+    log_line(conn->host->env->log, EXEC_LOG_WARNING, "http2 %s: closing the connection: %s",
+             conn->peer, text);
+    for (struct session *session = conn->sessions; session != NULL; session = session->next) {
+        session->end_reason = text;
+    }
+    h2_conn_close(conn);
+}
+
 void h2_conn_tick(struct h2_conn *conn, uint64_t now_ms)
 {
     const uint64_t stall_ms = conn->host->env->config->result_stall_timeout / 1000000;
@@ -444,9 +458,12 @@ void h2_conn_tick(struct h2_conn *conn, uint64_t now_ms)
         return;
     }
     if ((conn->state == H2_LINGERING && now_ms - conn->state_since_ms >= H2_LINGER_MS) ||
-        (conn->state == H2_TERMINATING && now_ms - conn->state_since_ms >= H2_CLOSE_MS) ||
-        (conn->writing && now_ms - conn->write_since_ms >= stall_ms)) {
+        (conn->state == H2_TERMINATING && now_ms - conn->state_since_ms >= H2_CLOSE_MS)) {
         h2_conn_close(conn);
+        return;
+    }
+    if (conn->writing && now_ms - conn->write_since_ms >= stall_ms) {
+        conn_stalled(conn, stall_ms);
         return;
     }
     for (struct session *session = conn->sessions; session != NULL; session = session->next) {

@@ -244,7 +244,16 @@ static void run_admitted(struct admission_ticket *ticket)
 
 static void run_deadline(uv_timer_t *timer)
 {
-    job_run_cancel(timer->data, EXEC_DEADLINE, "the deadline passed");
+    struct job_run *run = timer->data;
+    char text[64];
+
+    if (run->job != NULL) {
+        job_run_cancel(run, EXEC_DEADLINE, NULL); /* the engine words it */
+        return;
+    }
+    snprintf(text, sizeof text, "the deadline of %llu ms has passed",
+             (unsigned long long)(run->wire.spec.options.timeout_ns + 999999) / 1000000);
+    job_run_cancel(run, EXEC_DEADLINE, text);
 }
 
 static enum metrics_op run_op(const struct exec_job_spec *spec)

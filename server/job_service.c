@@ -265,7 +265,8 @@ static void explain_detach(struct session *session)
     struct explain_call *call = session->call;
 
     if (call != NULL && call->run != NULL) {
-        job_run_detach(call->run, "the client cancelled the call");
+        job_run_detach(call->run, session->end_reason != NULL ? session->end_reason
+                                                              : "the client cancelled the call");
     }
     free(call);
 }

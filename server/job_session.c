@@ -408,8 +408,8 @@ static void job_detach(struct session *session)
     }
     job->session = NULL;
     if (job->run != NULL) {
-        job_run_detach(job->run, session->status_set ? "the call has failed"
-                                                     : "the client cancelled the call");
+        job_run_detach(job->run, session->end_reason != NULL ? session->end_reason
+                                                             : "the client cancelled the call");
         job->run = NULL;
     }
     uv_close((uv_handle_t *)&job->progress, job_freed);

@@ -30,6 +30,9 @@ static void main_help(void)
          "key is also a flag: --data-root DIR is --set data_root=DIR. Yes/no keys need no value.\n"
          "SIGTERM drains and stops, a second signal stops at once, SIGHUP reads the settings "
          "again.\n"
+         "With port 0 --port-file FILE tells which ports were taken: the gRPC port and the admin "
+         "port,\n"
+         "a line each.\n"
          "\n"
          "keys:");
     config_print_keys();

@@ -6,6 +6,7 @@
 #include "session_reply.h"
 
 #include "config.h"
+#include "log.h"
 #include "proto/prescan.h"
 
 #include <assert.h>
@@ -113,7 +114,9 @@ void session_fail_status(struct session *session, enum grpc_code status, const c
     va_end(args);
     grpc_message_encode(text, encoded);
     session->status_text = strdup(encoded);
+    session->end_reason = text;
     session_set_status(session, status);
+    session->end_reason = NULL;
 }
 
 void session_send(struct session *session, const ProtobufCMessage *message)
@@ -409,12 +412,24 @@ void session_input_end(struct session *session)
     session_run(session);
 }
 
+void session_stall_text(uint64_t stall_ms, char text_out[SESSION_STALL_TEXT_BYTES])
+{
+    const bool whole = stall_ms % 1000 == 0;
+
+    snprintf(text_out, SESSION_STALL_TEXT_BYTES,
+             "the client took no byte for %llu %s (result_stall_timeout)",
+             (unsigned long long)(whole ? stall_ms / 1000 : stall_ms), whole ? "s" : "ms");
+}
+
 static void session_stalled(struct session *session, uint64_t stall_ms)
 {
     struct exec_error err;
+    char text[SESSION_STALL_TEXT_BYTES];
 
-    EXEC_FAIL(&err, EXEC_LIMIT, "the client has taken no byte for %llu ms (result_stall_timeout)",
-              (unsigned long long)stall_ms);
+    session_stall_text(stall_ms, text);
+    EXEC_FAIL(&err, EXEC_LIMIT, "%s", text);
+    log_line(session->env->log, EXEC_LOG_WARNING, "%s %s: %s", session_peer(session), session->path,
+             text);
     session_fail(session, &err, 0);
 }
 

@@ -58,8 +58,9 @@ struct session {
     uint64_t finish_by_ms;
     bool response_started, deferred, status_set, trailers_sent;
     enum grpc_code status;
-    char *status_text;    /* encoded grpc-message; NULL: none */
-    char *status_details; /* grpc-status-details-bin; NULL: none */
+    const char *end_reason; /* in words, for the handler's detach; NULL: the client went away */
+    char *status_text;      /* encoded grpc-message; NULL: none */
+    char *status_details;   /* grpc-status-details-bin; NULL: none */
 };
 
 /* ---- for h2_conn.c ----------------------------------------------------------------------------
@@ -74,6 +75,9 @@ void session_data(struct session *session, const uint8_t *bytes, size_t size);
 void session_input_end(struct session *session);
 /* Four times a second. */
 void session_tick(struct session *session, uint64_t now_ms);
+/* "the client took no byte for 60 s (result_stall_timeout)" */
+enum { SESSION_STALL_TEXT_BYTES = 96 };
+void session_stall_text(uint64_t stall_ms, char text_out[SESSION_STALL_TEXT_BYTES]);
 /* The stream is gone. Frees the session. */
 void session_close(struct session *session);
 

@@ -131,7 +131,8 @@ static void load_detach(struct session *session)
         return;
     }
     if (call->run != NULL) {
-        job_run_detach(call->run, "the client cancelled the call");
+        job_run_detach(call->run, session->end_reason != NULL ? session->end_reason
+                                                              : "the client cancelled the call");
     }
     free(call->table);
     free(call);

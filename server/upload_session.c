@@ -417,7 +417,9 @@ static void upload_detach(struct session *session)
     call->session = NULL;
     if (call->upload != NULL && !call->closing) {
         call->closing = true;
-        exec_upload_abort(call->upload, EXEC_CANCELLED, "the client cancelled the call");
+        exec_upload_abort(call->upload, EXEC_CANCELLED,
+                          session->end_reason != NULL ? session->end_reason
+                                                      : "the client cancelled the call");
     }
     upload_free_if_over(call);
 }

@@ -14,10 +14,10 @@ enum exec_code expr_no_memory(const struct nu_arena *arena, struct exec_error *e
         return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "an expression: the system has no memory left");
     }
     return EXEC_FAIL(err, EXEC_MEMORY_BUDGET,
-                     "an expression: the memory limit of the %s is reached (%" PRIu64 " of %" PRIu64
-                     " bytes in use)",
-                     arena->refused->name, nu_budget_used(arena->refused),
-                     arena->refused->limit_bytes);
+                     "an expression: the memory limit of the %s, %" PRIu64
+                     " bytes, does not allow any more (%" PRIu64 " in use)",
+                     arena->refused->name, arena->refused->limit_bytes,
+                     nu_budget_used(arena->refused));
 }
 
 bool expr_call_clear(struct expr_call *call, uint32_t row)

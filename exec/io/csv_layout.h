@@ -18,6 +18,7 @@ struct csv_column {
     const char *name;
     struct exec_type type;
     bool inferred; /* the type, from the first inferred_rows rows */
+    bool blank;    /* none of those rows had a value, so that it is utf8 */
 };
 
 struct csv_layout {

@@ -11,7 +11,7 @@ enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *
         return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "%s: the system has no memory left", what);
     }
     return EXEC_FAIL(err, EXEC_MEMORY_BUDGET,
-                     "%s: the memory limit of the %s is reached (%" PRIu64 " of %" PRIu64
-                     " bytes in use)",
-                     what, refused->name, nu_budget_used(refused), refused->limit_bytes);
+                     "%s: the memory limit of the %s, %" PRIu64
+                     " bytes, does not allow any more (%" PRIu64 " in use)",
+                     what, refused->name, refused->limit_bytes, nu_budget_used(refused));
 }

@@ -231,7 +231,7 @@ static bool rows_claim(struct result_sink *sink, struct pipe_run *run, uint32_t 
         sink->options.rows_max) {
         return true;
     }
-    EXEC_FAIL(&err, EXEC_LIMIT, "the result has more than %" PRIu64 " rows (result_rows_max)",
+    EXEC_FAIL(&err, EXEC_LIMIT, "the result has more than %" PRIu64 " rows (result_row_limit)",
               sink->options.rows_max);
     err.rel = sink->op.rel;
     job_fail(run->job, &err);

@@ -27,6 +27,8 @@ struct scan_files *scan_files_open(struct job_context *job, uint32_t rel_index,
  * names the path. */
 enum exec_code scan_files_bind(struct scan_files *files, struct exec_error *err);
 const struct exec_schema *scan_files_schema(const struct scan_files *files); /* whole file */
+/* Whether a column's type is a guess made without having seen a value. */
+bool scan_files_is_blank(const struct scan_files *files, const char *name);
 uint64_t scan_files_row_estimate(const struct scan_files *files);
 uint64_t scan_files_bytes(const struct scan_files *files);
 

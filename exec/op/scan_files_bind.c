@@ -266,6 +266,16 @@ static struct csv_column *find_column(struct scan_files *files, const char *name
     return NULL;
 }
 
+bool scan_files_is_blank(const struct scan_files *files, const char *name)
+{
+    for (uint32_t c = 0; c < files->layout.column_count; c++) {
+        if (files->columns[c].blank && strcmp(files->columns[c].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Given types win: by name, or by place where the files have no names. */
 static enum exec_code apply_given(struct binder *binder)
 {
@@ -292,6 +302,7 @@ static enum exec_code apply_given(struct binder *binder)
         if (field->type.kind != EXEC_TYPE_NONE) {
             column->type = field->type;
             column->inferred = false;
+            column->blank = false;
         }
     }
     return EXEC_OK;
@@ -317,8 +328,10 @@ static enum exec_code make_schema(struct binder *binder)
         for (uint32_t i = 0; i < files->file_count; i++) {
             csv_guess_merge(&guess, &binder->heads[i].guesses[c]);
         }
-        files->columns[c] = (struct csv_column){
-            .name = binder->heads[0].names[c], .type = csv_guess_type(&guess), .inferred = true};
+        files->columns[c] = (struct csv_column){.name = binder->heads[0].names[c],
+                                                .type = csv_guess_type(&guess),
+                                                .inferred = true,
+                                                .blank = !guess.seen};
     }
     const enum exec_code code = apply_given(binder);
     for (uint32_t c = 0; code == EXEC_OK && c < count; c++) {

@@ -29,7 +29,7 @@ static bool rows_allowed(struct table_sink *sink, uint32_t rows)
             sink->options.rows_max) {
         return true;
     }
-    EXEC_FAIL(&err, EXEC_LIMIT, "the result has more than %" PRIu64 " rows (result_rows_max)",
+    EXEC_FAIL(&err, EXEC_LIMIT, "the result has more than %" PRIu64 " rows (result_row_limit)",
               sink->options.rows_max);
     err.rel = sink->op.rel;
     job_fail(sink->job, &err);

@@ -246,7 +246,7 @@ enum exec_code plan_bind(struct plan *plan, struct exec_error *err)
 {
     if (plan->spec->into_table != NULL && !plan->spec->into_replace &&
         catalogue_has(plan->job->catalogue, plan->spec->into_table)) {
-        return EXEC_FAIL(err, EXEC_EXISTS, "into_table: table '%s' exists already",
+        return EXEC_FAIL(err, EXEC_EXISTS, "table '%s' exists already (replace is not set)",
                          plan->spec->into_table);
     }
     for (uint32_t i = 0; i < plan->rel_count; i++) {

@@ -86,6 +86,35 @@ static enum exec_code bind_parameters(const struct exec_measure *spec,
     return EXEC_OK;
 }
 
+/* "sum of utf8" does not say which; and of a file's column that has no value nobody gave the type.
+ */
+static enum exec_code fail_argument(struct plan *plan, const struct plan_rel *rel,
+                                    const struct exec_measure *spec, const struct expr *argument,
+                                    struct exec_error *err)
+{
+    const struct exec_schema *input = &rel->inputs[0]->schema;
+    const struct exec_error why = *err;
+    char text[128];
+    uint32_t column;
+    bool blank = false;
+
+    if (argument == NULL || why.code != EXEC_TYPE_MISMATCH) {
+        return why.code;
+    }
+    expr_text(argument, input, text, sizeof text);
+    if (expr_is_column(argument, &column) && column < input->field_count) {
+        for (uint32_t i = 0; i < plan->rel_count && !blank; i++) {
+            blank = plan->rels[i].files != NULL &&
+                    scan_files_is_blank(plan->rels[i].files, input->fields[column].name);
+        }
+    }
+    EXEC_FAIL(err, why.code, "aggregate.measures '%.60s': %.200s: %s%s", spec->name, why.detail,
+              text, blank ? " has no value that tells its type; give it (--types)" : "");
+    err->rel = why.rel;
+    err->expr = spec->args[0];
+    return err->code;
+}
+
 enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32_t m,
                                  struct exec_error *err)
 {
@@ -104,5 +133,8 @@ enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32
               EXEC_OK))) {
         return err->code;
     }
-    return group_measure_bind(&plan->job->plan, measure, err);
+    if (group_measure_bind(&plan->job->plan, measure, err) != EXEC_OK) {
+        return fail_argument(plan, rel, spec, measure->argument, err);
+    }
+    return EXEC_OK;
 }

@@ -135,7 +135,8 @@ static enum exec_code swap_in(struct catalogue *catalogue, struct table *table, 
         *old_out = catalogue->tables[index];
         catalogue->tables[index] = table;
     } else {
-        code = EXEC_FAIL(err, EXEC_EXISTS, "table '%s' exists already", table->name);
+        code = EXEC_FAIL(err, EXEC_EXISTS, "table '%s' exists already (replace is not set)",
+                         table->name);
     }
     catalogue->last_version += code == EXEC_OK;
     pthread_mutex_unlock(&catalogue->lock);

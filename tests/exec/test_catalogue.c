@@ -54,7 +54,7 @@ Test(catalogue, versions)
     cr_assert_eq(put(catalogue, &fixture, "flights", 7, false, &err), EXEC_OK);
     struct table *old = catalogue_get(catalogue, "flights");
     cr_assert_eq(put(catalogue, &fixture, "flights", 8, false, &err), EXEC_EXISTS);
-    cr_assert_str_eq(err.detail, "table 'flights' exists already");
+    cr_assert_str_eq(err.detail, "table 'flights' exists already (replace is not set)");
     cr_assert_eq(put(catalogue, &fixture, "flights", 9, true, &err), EXEC_OK);
     cr_assert_eq(put(catalogue, &fixture, "airlines", 1, false, &err), EXEC_OK);
     struct table *new = catalogue_get(catalogue, "flights");

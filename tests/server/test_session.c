@@ -256,6 +256,29 @@ Test(session, stalled_streams_hinder_nobody, .init = start, .fini = stop)
     client_close(&stalled);
 }
 
+/* ListJobs says it of some job, within 5 s. */
+static void expect_job_reason(const char *reason)
+{
+    static const char list[] = "/morsel.v1.JobService/ListJobs";
+    static const uint8_t request[GRPC_PREFIX_BYTES] = {0};
+    struct h2_client client;
+    bool said = false;
+
+    client_connect(&client, port(), false);
+    for (int i = 0; i < 50 && !said; i++) {
+        struct client_stream *stream =
+            client_call(&client, "POST", list, "application/grpc", request, sizeof request, false);
+        client_run(&client, stream, 5000);
+        said = stream->data_bytes > 0 &&
+               memmem(stream->data, stream->data_bytes, reason, strlen(reason)) != NULL;
+        if (!said) {
+            client_run(&client, NULL, 100);
+        }
+    }
+    cr_expect(said, "%s", reason);
+    client_close(&client);
+}
+
 static void start_short_stall(void)
 {
     start_daemon(1000000000ull, 30000000000ull);
@@ -271,6 +294,7 @@ Test(session, a_stalled_client_loses_its_job, .init = start_short_stall, .fini =
     cr_assert(stream->closed);
     cr_assert_eq(stream->reset_code, NGHTTP2_ENHANCE_YOUR_CALM); /* gRPC: RESOURCE_EXHAUSTED */
     client_close(&client);
+    expect_job_reason("the client took no byte for 1 s (result_stall_timeout)");
 }
 
 static void start_short_drain(void)
