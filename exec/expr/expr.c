@@ -29,6 +29,31 @@ bool expr_is_call(const struct expr *expr, const char *function, struct expr *co
     return true;
 }
 
+bool expr_is_number(const struct expr *expr, double *number_out)
+{
+    if (expr->kind != EXPR_LITERAL || !vec_is_valid(&expr->literal, 0)) {
+        return false;
+    }
+    switch (expr->type.kind) {
+#define INTEGER(KIND, c_type) \
+    case EXEC_TYPE_##KIND: *number_out = (double)*(const c_type *)expr->literal.data; return true
+        INTEGER(INT8, int8_t);
+        INTEGER(INT16, int16_t);
+        INTEGER(INT32, int32_t);
+        INTEGER(DATE32, int32_t);
+        INTEGER(INT64, int64_t);
+        INTEGER(TIMESTAMP, int64_t);
+        INTEGER(UINT8, uint8_t);
+        INTEGER(UINT16, uint16_t);
+        INTEGER(UINT32, uint32_t);
+        INTEGER(UINT64, uint64_t);
+        INTEGER(FLOAT32, float);
+        INTEGER(FLOAT64, double);
+#undef INTEGER
+        default: return false;
+    }
+}
+
 bool expr_can_raise(const struct expr *expr)
 {
     return expr->can_raise;

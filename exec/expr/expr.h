@@ -51,6 +51,8 @@ bool expr_is_column(const struct expr *expr, uint32_t *column_out); /* 0-based *
 /* Whether it is a call of that function; then its arguments. */
 bool expr_is_call(const struct expr *expr, const char *function, struct expr *const **args_out,
                   uint32_t *arg_count_out);
+/* Whether it is a literal number, date or timestamp that is not null; then about which. */
+bool expr_is_number(const struct expr *expr, double *number_out);
 bool expr_can_raise(const struct expr *expr);                /* may end in an error for some row */
 void expr_mark_columns(const struct expr *expr, bool *used); /* sets used[c] for columns read */
 

@@ -272,6 +272,14 @@ enum exec_code plan_join_keys(struct plan *plan, struct plan_rel *rel, struct ex
     return residual == NULL ? EXEC_OK : take_conjunct(plan, rel, residual, &blocked, err);
 }
 
+enum exec_code plan_join_condition(struct plan *plan, struct plan_rel *rel, struct expr *condition,
+                                   struct exec_error *err)
+{
+    bool blocked = rel->residual != NULL && expr_can_raise(rel->residual);
+
+    return take_conjunct(plan, rel, condition, &blocked, err);
+}
+
 /* ---- the whole
  * --------------------------------------------------------------------------------------------- */
 

@@ -62,8 +62,12 @@ static void headline(struct text *text, const struct plan_rel *rel)
     switch (rel->spec->kind) {
         case EXEC_REL_SCAN: headline_scan(text, rel->spec); break;
         case EXEC_REL_JOIN:
-            text_add(text, "%s join, build side %s", spec_join_name(rel->spec->u.join.kind),
-                     rel->builds_left ? "left" : "right");
+            text_add(text, "%s join%s, build side %s",
+                     rel->join_kind != EXEC_JOIN_INNER ? spec_join_name(rel->join_kind)
+                     : rel->key_count == 0 && rel->residual == NULL
+                         ? spec_join_name(EXEC_JOIN_CROSS)
+                         : spec_join_name(EXEC_JOIN_INNER),
+                     rel->is_reordered ? " (reordered)" : "", rel->builds_left ? "left" : "right");
             break;
         case EXEC_REL_SORT:
             text_add(text, rel->sort_limit >= 0 ? "top-n" : "sort");

@@ -21,14 +21,23 @@
 
 enum { PLAN_ROWS_UNKNOWN = -1 };
 
+/* What is known of a column's values; min and max also of dates and timestamps. */
+struct column_estimate {
+    double distinct; /* 0: unknown */
+    bool has_bounds;
+    double min, max;
+};
+
 struct plan_rel {
     uint32_t index; /* 1-based, of the spec */
     const struct exec_rel *spec;
     struct plan_rel **inputs;
     uint32_t input_count;
-    struct exec_schema schema; /* of the output, unused columns included */
-    double rows;               /* estimate, or PLAN_ROWS_UNKNOWN */
-    bool rows_exact;           /* the estimate is a count */
+    struct exec_schema schema;       /* of the output, unused columns included */
+    double rows;                     /* estimate, or PLAN_ROWS_UNKNOWN */
+    bool rows_exact;                 /* the estimate is a count */
+    double rows_base;                /* before predicates; what a key refers to */
+    struct column_estimate *columns; /* of the output */
 
     /* Over the relation's own output, evaluated right behind it: a filter's own predicates, a
      * scan's filter, and what was pushed here from above. */
@@ -53,6 +62,7 @@ struct plan_rel {
 
     enum exec_join_kind join_kind;   /* join: the spec's, but INNER for CROSS */
     bool builds_left;                /* join: the left input is in the hash table */
+    bool is_ordered, is_reordered;   /* join: its cluster has been looked at; made by it */
     bool emits_build;                /* join: semi, anti, mark of the build side's rows */
     enum exec_join_kind probe_kind;  /* join: seen from the probe side */
     int64_t sort_limit, sort_offset; /* sort: with the limit above it folded in; -1: none */
@@ -73,6 +83,8 @@ struct plan {
      * below it, so that the plan is a tree. */
     struct plan_rel *rels;
     uint32_t rel_count;
+    struct plan_rel **ordered; /* what hangs below the root, inputs before users */
+    uint32_t ordered_count;
     struct plan_rel *root;
     struct pipe **pipes; /* all of them, in an order in which they could run one after another */
     uint32_t pipe_count, pipe_capacity;
@@ -140,7 +152,25 @@ enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32
                                  struct exec_error *err);
 enum exec_code plan_add_predicate(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
                                   struct exec_error *err);
+/* Conjuncts a join gets from above: a key where it equates the sides, else part of the residual. */
+enum exec_code plan_join_condition(struct plan *plan, struct plan_rel *rel, struct expr *condition,
+                                   struct exec_error *err);
 void plan_estimate(struct plan_rel *rel);
+enum exec_code plan_order_joins(struct plan *plan, struct exec_error *err);
+/* Of the columns somebody needs. */
+double plan_row_bytes(const struct plan_rel *rel);
+/* Distinct values of an expression over rel's output; 0: unknown. */
+double plan_distinct(const struct plan_rel *rel, const struct expr *expr);
+
+/* One side of a join's keys: distinct values of each (0: unknown), and rows before predicates. */
+struct key_side {
+    const double *distinct;
+    double rows;
+};
+/* Which share of all pairs of rows agrees in the keys. */
+double plan_keys_selectivity(const struct key_side *left, const struct key_side *right,
+                             uint32_t key_count);
+#define PLAN_SELECTIVITY_UNKNOWN (1.0 / 3) /* of a predicate nothing is known of */
 enum exec_code plan_prune(struct plan *plan, struct exec_error *err);
 
 struct pipe *plan_add_pipe(struct plan *plan, struct op_source *source, struct exec_error *err);

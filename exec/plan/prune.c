@@ -116,8 +116,8 @@ static enum exec_code mark_inputs(struct plan *plan, struct plan_rel *rel, struc
 
 enum exec_code plan_prune(struct plan *plan, struct exec_error *err)
 {
-    for (uint32_t i = 0; i < plan->rel_count; i++) {
-        struct plan_rel *rel = &plan->rels[i];
+    for (uint32_t i = 0; i < plan->ordered_count; i++) {
+        struct plan_rel *rel = plan->ordered[i];
         rel->needed = plan_calloc(plan, rel->schema.field_count, sizeof *rel->needed, err);
         if (rel->needed == NULL) {
             return err->code;
@@ -127,8 +127,8 @@ enum exec_code plan_prune(struct plan *plan, struct exec_error *err)
         plan->root->needed[c] = true;
     }
     /* Users come after what they use, so every relation is complete when its turn comes. */
-    for (uint32_t i = plan->rel_count; i-- > 0;) {
-        if (mark_inputs(plan, &plan->rels[i], err) != EXEC_OK) {
+    for (uint32_t i = plan->ordered_count; i-- > 0;) {
+        if (mark_inputs(plan, plan->ordered[i], err) != EXEC_OK) {
             return err->code;
         }
     }

@@ -53,7 +53,7 @@ static struct expr *below_project(struct plan *plan, const struct plan_rel *rel,
 }
 
 /* Which input of a join the predicate can go to: 0, 1, or 2 for neither; *predicate is then over
- * that input's columns. */
+ * that input's columns. 3: the condition is over both, and the join an inner one. */
 static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct expr **predicate,
                            struct exec_error *err)
 {
@@ -74,6 +74,9 @@ static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct
     }
     const bool keeps_right = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL;
     const bool right_allowed = kind == EXEC_JOIN_INNER || kind == EXEC_JOIN_RIGHT;
+    if (left && right && kind == EXEC_JOIN_INNER) {
+        return 3;
+    }
     if (left == right || (left && keeps_right) || (right && !right_allowed)) {
         return 2;
     }
@@ -114,6 +117,9 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
                 return false;
             }
             const uint32_t side = below_join(plan, rel, &predicate, err);
+            if (side == 3) {
+                return plan_join_condition(plan, rel, predicate, err) == EXEC_OK;
+            }
             if (side == 2) {
                 return false;
             }
@@ -159,6 +165,76 @@ static enum exec_code push_filter(struct plan *plan, struct plan_rel *rel, struc
     return EXEC_OK;
 }
 
+/* Conjuncts of a residual that read one side only, where a row that fails them cannot come out or
+ * be a match: they go towards the scans of that side. */
+static bool residual_may_leave(enum exec_join_kind kind, bool to_right)
+{
+    switch (kind) {
+        case EXEC_JOIN_INNER:
+        case EXEC_JOIN_LEFT_SEMI: return true;
+        case EXEC_JOIN_RIGHT: return !to_right;
+        case EXEC_JOIN_FULL: return false;
+        default: return to_right;
+    }
+}
+
+static enum exec_code push_conjunct(struct plan *plan, struct plan_rel *rel, struct expr *conjunct,
+                                    struct exec_error *err)
+{
+    const uint32_t left_count = rel->inputs[0]->schema.field_count;
+    const uint32_t count = rel->both.field_count;
+    struct expr *const *args;
+    uint32_t arg_count;
+
+    if (expr_is_call(conjunct, "and", &args, &arg_count)) {
+        for (uint32_t i = 0; i < arg_count; i++) {
+            if (push_conjunct(plan, rel, args[i], err) != EXEC_OK) {
+                return err->code;
+            }
+        }
+        return EXEC_OK;
+    }
+    const bool *used = columns_of(plan, conjunct, count, err);
+    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
+    bool left = false, right = false;
+    if (used == NULL || map == NULL) {
+        return err->code;
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        map[c] = c < left_count ? c : c - left_count;
+        left = left || (used[c] && c < left_count);
+        right = right || (used[c] && c >= left_count);
+    }
+    if (left == right || !residual_may_leave(rel->join_kind, right)) {
+        return plan_and(plan, rel->residual, conjunct, &rel->residual, err);
+    }
+    struct plan_rel *input = rel->inputs[right];
+    struct expr *moved = plan_remap(plan, conjunct, map, err);
+    if (moved == NULL) {
+        return err->code;
+    }
+    err->code = EXEC_OK;
+    if (push_down(plan, input, moved, err) || err->code != EXEC_OK) {
+        return err->code;
+    }
+    input->pushed_count++;
+    return plan_add_predicate(plan, input, moved, err);
+}
+
+/* All or nothing: beside something that can raise nothing moves. */
+static enum exec_code push_residual(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
+{
+    struct expr *residual = rel->residual;
+
+    if (residual == NULL || expr_can_raise(residual) || any_raises(rel->exprs, rel->key_count) ||
+        any_raises(rel->right_keys, rel->key_count) ||
+        (rel->verdict != NULL && expr_can_raise(rel->verdict))) {
+        return EXEC_OK;
+    }
+    rel->residual = NULL;
+    return push_conjunct(plan, rel, residual, err);
+}
+
 static void fold_limit(struct plan_rel *limit)
 {
     struct plan_rel *below = limit->inputs[0];
@@ -184,10 +260,22 @@ static void fold_limit(struct plan_rel *limit)
  */
 static const double LEFT_SEMI_FACTOR = 4;
 
+double plan_row_bytes(const struct plan_rel *rel)
+{
+    double bytes = sizeof(uint64_t); /* the hash, or what a batch costs */
+
+    for (uint32_t c = 0; c < rel->schema.field_count; c++) {
+        bytes += rel->needed[c] ? (double)exec_type_width(rel->schema.fields[c].type.kind) : 0;
+    }
+    return bytes;
+}
+
 static bool wants_left(const struct plan_rel *rel)
 {
-    const double left = rel->inputs[0]->rows, right = rel->inputs[1]->rows;
-    const bool known = left >= 0 && right >= 0;
+    const struct plan_rel *left_input = rel->inputs[0], *right_input = rel->inputs[1];
+    const bool known = left_input->rows >= 0 && right_input->rows >= 0;
+    const double left = left_input->rows * plan_row_bytes(left_input);
+    const double right = right_input->rows * plan_row_bytes(right_input);
 
     switch (rel->join_kind) {
         case EXEC_JOIN_RIGHT: return true;
@@ -219,32 +307,82 @@ static void choose_side(struct plan_rel *rel)
     }
 }
 
-enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err)
+static void put_in_order(struct plan *plan, struct plan_rel *rel)
 {
-    bool knows_all = true;
+    for (uint32_t i = 0; i < rel->input_count; i++) {
+        put_in_order(plan, rel->inputs[i]);
+    }
+    plan->ordered[plan->ordered_count++] = rel;
+}
 
+/* Who needs what and how many rows there are, after the tree has changed. */
+static enum exec_code look_again(struct plan *plan, struct exec_error *err)
+{
+    plan->ordered_count = 0;
+    put_in_order(plan, plan->root);
+    for (uint32_t i = 0; i < plan->ordered_count; i++) {
+        plan_estimate(plan->ordered[i]);
+    }
+    return plan_prune(plan, err);
+}
+
+static enum exec_code push_all(struct plan *plan, struct exec_error *err)
+{
     for (uint32_t i = plan->rel_count; i-- > 0;) {
         struct plan_rel *rel = &plan->rels[i];
-        if (rel->spec->kind == EXEC_REL_LIMIT) {
-            fold_limit(rel);
+        enum exec_code code = EXEC_OK;
+
+        err->code = EXEC_OK;
+        switch (rel->spec->kind) {
+            case EXEC_REL_LIMIT: fold_limit(rel); break;
+            case EXEC_REL_FILTER: code = push_filter(plan, rel, err); break;
+            case EXEC_REL_JOIN: code = push_residual(plan, rel, err); break;
+            default: break;
         }
-        if (rel->spec->kind == EXEC_REL_FILTER && push_filter(plan, rel, err) != EXEC_OK) {
+        if (code != EXEC_OK) {
             return plan_fail_rel(rel, err);
         }
     }
+    return EXEC_OK;
+}
+
+/* Room for estimates, and the exact counts that there are already. */
+static enum exec_code prepare(struct plan *plan, struct exec_error *err)
+{
+    bool knows_all = true;
+
+    /* Ordering joins adds none but a projection a cluster, for whose joins others go. */
+    plan->ordered = plan_calloc(plan, 2 * (size_t)plan->rel_count, sizeof(struct plan_rel *), err);
+    if (plan->ordered == NULL) {
+        return err->code;
+    }
     for (uint32_t i = 0; i < plan->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
+        rel->rows_base = rel->rows;
+        rel->columns = plan_calloc(plan, rel->schema.field_count, sizeof *rel->columns, err);
+        if (rel->columns == NULL) {
+            return err->code;
+        }
         if (rel->spec->kind == EXEC_REL_SCAN) {
             knows_all = knows_all && rel->rows >= 0;
             plan->rows_total += rel->rows;
         }
-        plan_estimate(rel);
-        if (rel->spec->kind == EXEC_REL_JOIN) {
-            choose_side(rel);
+    }
+    plan->rows_total = knows_all ? plan->rows_total : 0;
+    return EXEC_OK;
+}
+
+enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err)
+{
+    if (prepare(plan, err) != EXEC_OK || push_all(plan, err) != EXEC_OK ||
+        look_again(plan, err) != EXEC_OK || plan_order_joins(plan, err) != EXEC_OK ||
+        look_again(plan, err) != EXEC_OK) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < plan->ordered_count; i++) {
+        if (plan->ordered[i]->spec->kind == EXEC_REL_JOIN) {
+            choose_side(plan->ordered[i]);
         }
     }
-    if (!knows_all) {
-        plan->rows_total = 0;
-    }
-    return plan_prune(plan, err);
+    return EXEC_OK;
 }

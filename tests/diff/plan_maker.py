@@ -19,6 +19,7 @@ COLLECTED = {"string_agg": 17, "quantile_cont": 18, "quantile_disc": 19, "mode":
 MOMENTS = {"var_samp": 8, "stddev_samp": 9, "var_pop": 11, "stddev_pop": 12, "corr": 25, "covar_samp": 26, "covar_pop": 27}
 INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MARK, NULL_AWARE, CROSS = 1, 2, 3, 4, 5, 6, 7, 8, 9
 JOINS = {INNER: "INNER JOIN", LEFT: "LEFT JOIN", RIGHT: "RIGHT JOIN", FULL: "FULL JOIN", CROSS: "CROSS JOIN"}
+COLUMNS_MAX = 24  # a sort by all columns takes at most 32
 JOIN_INPUT_MAX = 3000  # rows of a join's input; more are cut to the first 100
 EPOCH = datetime.date(1970, 1, 1)
 
@@ -197,11 +198,12 @@ class PlanMaker:
         self.count("project")
         return self.add(f"SELECT {', '.join(sqls)} FROM ({rel.sql}) q", out, project={"input": rel.index, "exprs": exprs})
 
-    def renamed(self, rel):
-        """The same rows under new names: for using a relation once more."""
-        columns = [(self.name(), kind) for _, kind in rel.columns]
-        exprs = [{"name": new, "expr": self.column(old)[0]} for (old, _), (new, _) in zip(rel.columns, columns)]
-        sql = "SELECT " + ", ".join(f"{old} AS {new}" for (old, _), (new, _) in zip(rel.columns, columns)) + f" FROM ({rel.sql}) q"
+    def renamed(self, rel, count=COLUMNS_MAX):
+        """The same rows under new names: for using a relation once more, or less of it."""
+        kept = rel.columns if len(rel.columns) <= count else self.rng.sample(rel.columns, count)
+        columns = [(self.name(), kind) for _, kind in kept]
+        exprs = [{"name": new, "expr": self.column(old)[0]} for (old, _), (new, _) in zip(kept, columns)]
+        sql = "SELECT " + ", ".join(f"{old} AS {new}" for (old, _), (new, _) in zip(kept, columns)) + f" FROM ({rel.sql}) q"
         return self.add(sql, columns, project={"input": rel.index, "exprs": exprs})
 
     def first(self, rel, count):
@@ -231,7 +233,7 @@ class PlanMaker:
 
     def join(self, left, right):
         rng = self.rng
-        kind = rng.choice(self.joins)
+        kind = INNER if self.chain and rng.random() < 0.9 else rng.choice(self.joins)
         pairs = [] if kind == CROSS or rng.random() < 0.1 else self.join_keys(left, right)
         residual, residual_sql = (0, "TRUE") if kind == CROSS or rng.random() < 0.65 else self.residual(left, right)
         plain = sum(not nulls for _, _, nulls in pairs)
@@ -241,7 +243,7 @@ class PlanMaker:
         keys = [{"left": self.column(l[0])[0], "right": self.column(r[0])[0], "nulls_equal": nulls} for l, r, nulls in pairs]
         equal = [f"{l[0]} IS NOT DISTINCT FROM {r[0]}" if nulls else f"{l[0]} = {r[0]}" for l, r, nulls in pairs]
         on = " AND ".join(equal + [residual_sql])
-        side = rng.choice([0, 0, 1, 2])
+        side = 0 if self.chain else rng.choice([0, 0, 1, 2])
         self.count(f"join {kind}" + (" without keys" if not pairs and kind != CROSS else ""))
         self.count("build side " + ["chosen", "left", "right"][side])
         if residual:
@@ -432,6 +434,7 @@ class PlanMaker:
         rng = self.rng
         rel = self.scan()
         earlier = [rel]
+        self.chain = rng.random() < 0.3  # mostly inner joins, whose order is open
         for _ in range(rng.choice([0, 1, 1, 2, 3, 4, 5])):
             if rng.random() < 0.4:
                 rel = self.filter(rel)
@@ -445,6 +448,8 @@ class PlanMaker:
             if self.size(rel.sql) > JOIN_INPUT_MAX:
                 rel = self.first(rel, 100)
             rel = self.join(rel, right)
+            if len(rel.columns) > COLUMNS_MAX:
+                rel = self.renamed(rel, 12)
             earlier.append(rel)
         if rng.random() < 0.5:
             rel = self.filter(rel)

@@ -181,6 +181,99 @@ Test(plan_rewrite, build_sides)
     expect_plan(make_right_join, swapped, "unmatched");
 }
 
+/* 100,000 rows, 10,000 and 10, filtered: a join b on i, then c on b.v = c.i. */
+static void make_three(struct spec_builder *b)
+{
+    const uint32_t x = spec_generator(b, "sequence", 100000, 0);
+    const uint32_t y = spec_generator(b, "sequence", 10000, 0);
+    const uint32_t first = spec_join(b, EXEC_JOIN_INNER, x, y);
+    const uint32_t i = spec_column(b, "i");
+    spec_on(b, i, i);
+    const uint32_t z = spec_generator(b, "sequence", 10, 0);
+    const uint32_t few = spec_filter(b, z, column_below(b, 1, 5));
+    spec_join(b, EXEC_JOIN_INNER, first, few);
+    const uint32_t v = spec_column_at(b, 6);
+    spec_on(b, v, spec_column(b, "i"));
+}
+
+static void make_three_with_wish(struct spec_builder *b)
+{
+    make_three(b);
+    b->rels[2].u.join.build_side = EXEC_BUILD_RIGHT;
+}
+
+/* The same from a product and a filter above it. */
+static void make_three_comma(struct spec_builder *b)
+{
+    const uint32_t x = spec_generator(b, "sequence", 100000, 0);
+    const uint32_t y = spec_generator(b, "sequence", 10000, 0);
+    const uint32_t first = spec_join(b, EXEC_JOIN_CROSS, x, y);
+    const uint32_t z = spec_generator(b, "sequence", 10, 0);
+    const uint32_t all = spec_join(b, EXEC_JOIN_CROSS, first, z);
+    const uint32_t x_i = spec_column_at(b, 1), y_v = spec_column_at(b, 6);
+    const uint32_t conditions[] = {
+        spec_call2(b, "eq", x_i, spec_column_at(b, 5)),
+        spec_call2(b, "eq", y_v, spec_column_at(b, 9)),
+        column_below(b, 9, 5),
+    };
+    spec_filter(b, all, spec_call(b, "and", conditions, 3));
+}
+
+static struct job_result run_of(make_fn *make)
+{
+    struct exec_engine *engine = test_engine(2, NULL);
+    struct spec_builder *b = malloc(sizeof *b);
+    struct job_result result;
+
+    cr_assert_not_null(b);
+    spec_init(b);
+    make(b);
+    job_run(engine, spec_job(b), &result);
+    cr_assert_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
+    job_result_sort(&result);
+    spec_fini(b);
+    free(b);
+    exec_engine_destroy(engine);
+    return result;
+}
+
+Test(plan_rewrite, joins_are_put_in_order)
+{
+    const char *const has[] = {"project 'columns as written'", "inner join (reordered)",
+                               "on: v = i", "filter pushed here: (i < 5)", NULL};
+    const char *const written[] = {"inner join, build side", NULL};
+    struct job_result ordered = run_of(make_three), as_written = run_of(make_three_with_wish);
+    struct job_result comma = run_of(make_three_comma);
+
+    expect_plan(make_three, has, "cross");
+    expect_plan(make_three_comma, has + 1, "cross");
+    expect_plan(make_three_with_wish, written, "reordered");
+    cr_expect_eq(ordered.row_count, 50);
+    cr_expect_eq(comma.row_count, 50);
+    cr_expect_str_eq(ordered.schema, as_written.schema);
+    for (uint64_t r = 0; r < ordered.row_count && r < as_written.row_count; r++) {
+        cr_expect_str_eq(ordered.rows[r], as_written.rows[r]);
+        cr_expect_str_eq(ordered.rows[r], comma.rows[r]);
+    }
+    job_result_fini(&ordered);
+    job_result_fini(&as_written);
+    job_result_fini(&comma);
+}
+
+static void make_one_sided(struct spec_builder *b)
+{
+    join_of(b, EXEC_JOIN_LEFT);
+    const uint32_t left = spec_side_column(b, 1, "i"), right = spec_side_column(b, 2, "i");
+    const uint32_t below = spec_call2(b, "lt", left, spec_i64(b, 7));
+    spec_residual(b, spec_call2(b, "and", below, spec_call2(b, "lt", right, spec_i64(b, 8))));
+}
+
+Test(plan_rewrite, a_one_sided_residual_goes_to_the_side_that_is_not_kept)
+{
+    const char *const has[] = {"residual: (i < 7)", "filter pushed here: (i < 8)", NULL};
+    expect_plan(make_one_sided, has, "pushed here: (i < 7)");
+}
+
 static void make_residual(struct spec_builder *b)
 {
     join_of(b, EXEC_JOIN_INNER);
