@@ -70,7 +70,7 @@ select id from o where day in ('2020-01-31', '1969-12-31')
 select date_trunc('month', day), day - date '2020-01-01' from o
 select greatest(amount, id), least(amount, 3), concat(city, '!', id::varchar) from o
 select length(city), lower(city), substring(city from 2 for 2), abs(amount), round(amount), floor(amount), ceil(amount) from o
-select city, var_pop(amount), stddev_samp(amount), corr(id, amount) from o group by city
+select city, var_pop(amount), stddev_samp(amount), covar_pop(id, amount) from o group by city
 select sqrt(16), power(2, 10), exp(0), ln(1)
 select 1, 'a', true, 0.1 + 0.2, 0.06 + 0.01
 select 1 as x where 1 = 2
