@@ -201,6 +201,7 @@ static bool option_take(struct cli_options *options, enum option_id id, const ch
         case OPTION_TABLE: return strchr(value, '=') > value && list_add(&options->tables, value);
         case OPTION_FILE: options->sql_file = value; return value[0] != '\0';
         case OPTION_PLAN: options->explain = true; return true;
+        case OPTION_EMIT_PLAN: options->emit_plan = true; return true;
         case OPTION_CSV: return list_add(&options->csv, value);
         case OPTION_TYPES: return list_add(&options->types, value);
         case OPTION_NULL_TEXT: return list_add(&options->null_texts, value);

@@ -3,6 +3,9 @@
 #include "cli_input.h"
 #include "commands.h"
 #include "job_text.h"
+#include "output_file.h"
+#include "proto/job_json.h"
+#include "proto/wire_plan.h"
 #include "remote_source.h"
 #include "sql/select_plan.h"
 
@@ -197,6 +200,12 @@ static enum exec_code upload_tables(struct statement *statement)
         if (strncmp(table->path, server_prefix, sizeof server_prefix - 1) == 0) {
             continue;
         }
+        if (options->emit_plan) {
+            return EXEC_FAIL(&statement->err.exec, EXEC_BAD_SPEC,
+                             "--table %.100s: a job file of a server cannot name a file of this "
+                             "machine",
+                             table->name);
+        }
         if (connection == NULL) {
             connection = remote_connect(options, &statement->err);
         }
@@ -256,6 +265,29 @@ static enum cli_exit statement_fail(struct statement *statement)
     return run_fail(statement->options, err, NULL, false);
 }
 
+/* The plan as a job file. */
+static enum cli_exit emit_plan(struct statement *statement, const struct exec_job_spec *spec)
+{
+    struct exec_error *err = &statement->err.exec;
+    Morsel__V1__ExecuteJobRequest *request = wire_request_from_spec(spec, "");
+    char *text = request == NULL ? NULL : json_from_message(&request->base);
+    struct output_file output;
+
+    if (text == NULL) {
+        EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "out of memory");
+    } else if (output_open(&output, statement->options->out, err) == EXEC_OK) {
+        output_text(&output, text);
+        output_text(&output, "\n");
+        output_commit(&output, err);
+        output_close(&output);
+    }
+    free(text);
+    if (request != NULL) {
+        wire_request_free(request);
+    }
+    return err->code == EXEC_OK ? EXIT_OK : statement_fail(statement);
+}
+
 static enum cli_exit run(struct statement *statement)
 {
     const struct select_catalog catalog = {.find = find_table, .owner = statement};
@@ -275,6 +307,9 @@ static enum cli_exit run(struct statement *statement)
     }
     job.spec = builder_spec(plan);
     source_apply_options(statement->options, &job.spec.options, err); /* checked by the source */
+    if (statement->options->emit_plan) {
+        return emit_plan(statement, &job.spec);
+    }
     return statement->options->explain
                ? run_explain(statement->options, statement->source, &job.spec, plan)
                : run_job(statement->options, statement->source, &job, plan);

@@ -183,6 +183,30 @@ static bool is_comparison(json_t *a_expr)
            (op[0] == '=' || op[0] == '<' || op[0] == '>');
 }
 
+/* A comparison whose constants take a type, in a copy: trees are compared with each other as they
+ * were written. */
+static bool lower_comparison(struct select_query *query, json_t *node, uint32_t *expr_out)
+{
+    if (!tree_has(node, "A_Const")) {
+        return false;
+    }
+    json_t *typed = json_deep_copy(node), *body = tree_body(typed, "A_Expr");
+    json_t *left = json_object_get(body, "lexpr"), *right = json_object_get(body, "rexpr");
+
+    *expr_out = 0;
+    type_constants(query, left, right);
+    if (is_text_constant(left)) {
+        type_constants(query, right, left);
+    }
+    const bool failed = query->run->err->code != EXEC_OK; /* while learning a type */
+    const bool changed = !failed && !json_equal(typed, node);
+    if (changed) {
+        *expr_out = select_expr(query, typed);
+    }
+    json_decref(typed);
+    return failed || changed;
+}
+
 /* ---- functions whose rule for NULL is not the engine's */
 
 /* greatest(a, b) of SQL passes over NULLs: coalesce(greatest(a, b), a, b). */
@@ -293,16 +317,8 @@ bool select_hook(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out
     if (strcmp(kind, "A_Expr") != 0) {
         return false;
     }
-    if (is_comparison(body)) {
-        json_t *left = json_object_get(body, "lexpr"), *right = json_object_get(body, "rexpr");
-        type_constants(query, left, right);
-        if (is_text_constant(left)) {
-            type_constants(query, right, left);
-        }
-        *expr_out = 0;
-        return query->run->err->code != EXEC_OK; /* while learning a type */
-    }
-    return select_interval(query, node, expr_out);
+    return is_comparison(body) ? lower_comparison(query, node, expr_out)
+                               : select_interval(query, node, expr_out);
 }
 
 uint32_t select_expr(struct select_query *query, json_t *node)

@@ -229,6 +229,12 @@ enum exec_code select_aggregate(struct select_query *query, const uint32_t *keys
         const struct exec_type type = measure_type(query, &aggregates.measures[c]);
         frame_add(plan, grouped, query->calls[c].id, &type);
     }
+    if (key_count + query->call_count ==
+        0) { /* HAVING alone: one group, of which nothing is asked */
+        aggregates.measures = builder_alloc(plan, sizeof *aggregates.measures);
+        aggregates.measures->function = EXEC_AGG_COUNT_STAR;
+        aggregates.measure_count = 1;
+    }
     const struct exec_measure *distinct = distinct_measure(query, &aggregates);
     grouped->rel = distinct != NULL ? group_twice(query, distinct, named, key_count, &aggregates)
                                     : add_aggregate(query, query->frame->rel, named, key_count,

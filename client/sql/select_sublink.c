@@ -246,7 +246,9 @@ static enum exec_code not_in_residual(struct select_query *outer, struct inner *
     }
     frame_append(plan, &both, outer->frame);
     frame_append(plan, &both, inner->query.frame);
+    outer->frame_fixed = true; /* `both` is made */
     const uint32_t left = select_expr(outer, json_object_get(sublink, "testexpr"));
+    outer->frame_fixed = false;
     inner->query.frame = &both;
     inner->query.frame_fixed = true;
     const uint32_t right =

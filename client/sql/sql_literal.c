@@ -203,6 +203,13 @@ bool sql_lower_type(struct sql_lowering *lowering, json_t *type_name, struct exe
             .kind = EXEC_TYPE_DECIMAL128, .precision = (uint8_t)precision, .scale = (int8_t)scale};
         return true;
     }
+    if (json_object_get(type_name, "typmods") != NULL || strcmp(name, "bpchar") == 0) {
+        sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
+                   "a length or precision of '%.40s' is not implemented yet: write varchar, "
+                   "timestamp",
+                   name);
+        return false;
+    }
     for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
         if (strcmp(type_names[i].sql, name) == 0) {
             return exec_type_parse(type_names[i].type, type_out);

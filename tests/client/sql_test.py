@@ -157,6 +157,10 @@ select count(*) from o where null::boolean
 select id from o where exists (select 1 from p, n where p.k = n.k and p.id = o.id)
 select id from o where id = any (select id from p)
 select id from o where id <> all (select id from p where id is not null)
+select day > '2020-01-01', count(*) from o group by day > '2020-01-01'
+select 7 from o having count(*) > 1
+select 7 from o having true
+select id from o where id not in (select k from n where n.v > o.amount and n.k = o.id)
 select min(x) from (select id % 2 as x, max(amount) as m from o group by id % 2) t where m > 0
 """.strip().splitlines()
 
@@ -202,6 +206,9 @@ REFUSED = [
     ("select city, regr_slope(id, amount) from o group by city", "byte 14: the aggregate regr_slope() is not implemented"),
     ("select day + interval '1 month' from o", "months and years"),
     ("select id from o join p using (nope)", "USING: column 'nope' is missing"),
+    ("select cast(city as varchar(2)) from o", "byte 21: a length or precision"),
+    ("select cast(amount as decimal) from o", "numeric(38, 6)"),
+    ("select id from o where id > any (select id from p)", "byte 27: this kind of subquery"),
     ("select 1 union select 1, 2", "1 and 2 columns"),
     ("select * from o tablesample system (10)", "byte"),
 ]
@@ -324,6 +331,11 @@ class Sql(unittest.TestCase):
         self.assertEqual(out, b"one\n1\n")
         out, _ = self.morsel("select id from o where id > 2 order by id", *self.small, "--explain")
         self.assertIn(b"filter", out)
+        plan = self.root / "plan.json"
+        statement = "select id, d.x, (select max(v) from n where k = id) from o, (values (1), (null)) d(x) order by id, x"
+        self.morsel(statement, *self.small, "--emit-plan", "--out", str(plan))
+        again = subprocess.run([MORSEL, "run", plan, "-o", "csv"], capture_output=True, env=self.env, timeout=60 * SLOW)
+        self.assertEqual((again.returncode, again.stdout), (0, self.morsel(statement, *self.small)[0]))
         self.assertIn("one statement", self.morsel(*self.small, code=2)[1])
         self.assertIn("name is given twice", self.morsel("select 1", "--table", "a=b", "--table", "a=c", code=2)[1])
         self.assertIn("needs --server", self.morsel("select 1", "--table", "a=server:b", code=2)[1])
