@@ -353,6 +353,9 @@ static enum exec_code list_values(struct binder *binder, const struct exec_expr 
         struct expr *narrow;
         enum exec_code code =
             make_literal(binder, &from->u.in_list.values[i], node->index, &value, err);
+        if (code == EXEC_OK) {
+            code = function_text_literal(arena, &value, &node->args[0]->type, err);
+        }
         if (code != EXEC_OK) {
             return code;
         }

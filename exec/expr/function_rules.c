@@ -7,6 +7,8 @@
 #include "expr/real_math.h"
 #include "expr/string_call.h"
 #include "expr/time_call.h"
+#include "expr/value_text.h"
+#include "vec/string_view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +85,42 @@ struct expr *function_narrow_literal(struct nu_arena *arena, struct expr *litera
         return NULL;
     }
     return memcmp(back->literal.data, literal->literal.data, width) == 0 ? narrow : NULL;
+}
+
+static bool is_time(enum exec_type_kind kind)
+{
+    return kind == EXEC_TYPE_DATE32 || kind == EXEC_TYPE_TIMESTAMP;
+}
+
+enum exec_code function_text_literal(struct nu_arena *arena, struct expr **literal,
+                                     const struct exec_type *type, struct exec_error *err)
+{
+    const struct expr *text = *literal;
+    _Alignas(16) unsigned char value[16];
+    char type_text[EXEC_TYPE_TEXT_BYTES];
+
+    if (text->kind != EXPR_LITERAL || text->type.kind != EXEC_TYPE_UTF8 ||
+        (!exec_type_is_numeric(type->kind) && !is_time(type->kind))) {
+        return EXEC_OK;
+    }
+    const bool is_null = !vec_is_valid(&text->literal, 0);
+    if (!is_null) {
+        const struct string_view *view = text->literal.data;
+        const char *bytes = string_view_bytes(view);
+        if (value_parse(type, bytes, view->size, value) != VALUE_OK) {
+            return EXEC_FAIL(err, EXEC_TYPE_MISMATCH,
+                             "the text '%.*s' is compared with %s, but it "
+                             "is no such value",
+                             (int)(view->size > 100 ? 100 : view->size), bytes,
+                             exec_type_text(type, type_text));
+        }
+    }
+    struct expr *typed = fold_literal(arena, type, is_null ? NULL : value, text->index);
+    if (typed == NULL) {
+        return expr_no_memory(arena, err);
+    }
+    *literal = typed;
+    return EXEC_OK;
 }
 
 enum exec_code function_call(struct nu_arena *arena, const struct expr_function *function,

@@ -39,6 +39,13 @@ enum exec_code function_mismatch(const struct expr *node, struct exec_error *err
 struct expr *function_narrow_literal(struct nu_arena *arena, struct expr *literal,
                                      const struct exec_type *type);
 
+/* A text literal that meets a number, a date or a timestamp becomes a literal of that type, once
+ * and for all rows; anything else stays. EXEC_TYPE_MISMATCH, naming the text, when it is no such
+ * value.
+ */
+enum exec_code function_text_literal(struct nu_arena *arena, struct expr **literal,
+                                     const struct exec_type *type, struct exec_error *err);
+
 /* What rules share: whether all arguments are of one kind; their common type; casts of the
  * arguments from `first` on; the types many functions return. */
 bool function_takes_only(const struct expr *node, enum exec_type_kind kind);

@@ -161,6 +161,35 @@ Test(expr_bind, refusals)
     refused(&scope, build_case(&b, &when, 1, 0), EXEC_TYPE_MISMATCH, "case");
 }
 
+Test(expr_bind, text_literals_take_the_type_of_the_other_side)
+{
+    check_text(BUILD_CALL(&b, "gt", build_column(&b, "d"), build_text(&b, "2024-01-31")),
+               "(d > 2024-01-31)");
+    check_text(BUILD_CALL(&b, "le", build_text(&b, "-17"), build_column(&b, "i32")),
+               "(-17 <= i32)");
+    check_type(BUILD_CALL(&b, "between", build_column(&b, "d"), build_text(&b, "2024-01-01"),
+                          build_text(&b, "2024-12-31")),
+               "bool");
+    check_type(BUILD_CALL(&b, "eq", build_column(&b, "t"), build_text(&b, "2024-01-01 12:30:00")),
+               "bool");
+    check_type(BUILD_CALL(&b, "eq", build_column(&b, "t"), build_text(&b, "2024-01-01")), "bool");
+    check_type(BUILD_CALL(&b, "eq", build_column(&b, "f"), build_text(&b, "1e3")), "bool");
+    check_type(BUILD_CALL(&b, "eq", build_column(&b, "dec"), build_text(&b, "1.25")), "bool");
+    check_type(BUILD_CALL(&b, "eq", build_column(&b, "s"), build_text(&b, "x")), "bool");
+
+    refused(&scope, BUILD_CALL(&b, "gt", build_column(&b, "d"), build_text(&b, "2024-02-30")),
+            EXEC_TYPE_MISMATCH, "the text '2024-02-30' is compared with date32");
+    refused(&scope, BUILD_CALL(&b, "eq", build_column(&b, "i64"), build_text(&b, "1.5")),
+            EXEC_TYPE_MISMATCH, "the text '1.5' is compared with int64");
+    refused(&scope, BUILD_CALL(&b, "eq", build_column(&b, "i8"), build_text(&b, "300")),
+            EXEC_TYPE_MISMATCH, "the text '300' is compared with int8");
+    /* A column of texts is not read as dates. */
+    refused(&scope, BUILD_CALL(&b, "gt", build_column(&b, "d"), build_column(&b, "s")),
+            EXEC_TYPE_MISMATCH, "gt does not take (date32, utf8)");
+    refused(&scope, BUILD_CALL(&b, "add", build_column(&b, "i64"), build_text(&b, "1")),
+            EXEC_TYPE_MISMATCH, "add does not take (int64, utf8)");
+}
+
 Test(expr_bind, depth_and_size_have_limits)
 {
     uint32_t deep = build_column(&b, "i64");
