@@ -7,6 +7,7 @@
 
 enum {
     TAG_BITS = 16,
+    SLOT_ROWS_SHORT = 3,
     SLOT_ROWS_LINEAR = 8, /* up to here a run is found by looking at every row of the slot */
     UNIQUE_RUN_MAX = 8,   /* longer runs of one hash are taken for duplicates unseen */
     STEP_ROWS_MAX = 16 << 10,
@@ -302,6 +303,25 @@ bool hash_dir_step(struct hash_dir_build *build, uint64_t rows)
 /* ---- lookup -------------------------------------------------------------------------------------
  */
 
+/* The rows with `hash` among the `count` from `begin` on, 1 to SLOT_ROWS_SHORT. Which of a few rows
+ * it is, is nothing a branch predictor can learn: every one is looked at, the last repeatedly. */
+static uint64_t find_short(const struct hash_dir *dir, uint64_t begin, uint64_t count,
+                           uint64_t hash, unsigned char **run_row)
+{
+    unsigned char *first = dir_row(dir, begin);
+    uint64_t below = 0;
+    uint64_t equal = 0;
+
+    for (uint64_t i = 0; i < SLOT_ROWS_SHORT; i++) {
+        const uint64_t at = i < count ? i : count - 1;
+        const uint64_t found = row_hash(first + at * dir->row_bytes);
+        below += (i < count) & (found < hash);
+        equal += (i < count) & (found == hash);
+    }
+    *run_row = first + below * dir->row_bytes;
+    return equal;
+}
+
 /* The rows of [begin, end) with `hash`. */
 static uint64_t find_run(const struct hash_dir *dir, uint64_t begin, uint64_t end, uint64_t hash,
                          unsigned char **run_row)
@@ -382,8 +402,13 @@ void hash_dirs_lookup(const struct hash_dirs *dirs, const uint64_t *hashes,
         for (uint32_t k = 0; k < survivors; k++) {
             const uint32_t i = group.survivor[k];
             const uint64_t *slot = group.slot[i];
-            run_counts[at[i]] = find_run(group.dir[i], slot[0] >> TAG_BITS, slot[1] >> TAG_BITS,
-                                         hashes[at[i]], &run_rows[at[i]]);
+            const uint64_t begin = slot[0] >> TAG_BITS;
+            const uint64_t end = slot[1] >> TAG_BITS;
+            /* Far rows: a guess that lets the next load begin is worth a wrong one now and then. */
+            run_counts[at[i]] =
+                !dirs->prefetch && end - begin - 1 < SLOT_ROWS_SHORT
+                    ? find_short(group.dir[i], begin, end - begin, hashes[at[i]], &run_rows[at[i]])
+                    : find_run(group.dir[i], begin, end, hashes[at[i]], &run_rows[at[i]]);
         }
     }
 }

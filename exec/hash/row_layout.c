@@ -203,10 +203,15 @@ static uint32_t gather_validity(const struct row_column *column, unsigned char *
 {
     uint32_t present = 0;
 
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t bit = rows[i] != NULL && row_is_valid(column, rows[i]);
-        valid[i / 64] |= bit << i % 64;
-        present += (uint32_t)bit;
+    for (uint32_t first = 0; first < count; first += 64) {
+        const uint32_t left = count - first;
+        uint64_t word = 0;
+        for (uint32_t i = 0; i < 64 && i < left; i++) {
+            const unsigned char *row = rows[first + i];
+            word |= (uint64_t)(row != NULL && row_is_valid(column, row)) << i;
+        }
+        valid[first / 64] = word;
+        present += (uint32_t)__builtin_popcountll(word);
     }
     return count - present;
 }

@@ -73,6 +73,12 @@ uint32_t row_match(const struct row_layout *layout, uint32_t first, uint32_t cou
     uint32_t rest_count = 0;
 
     assert(first + count <= layout->column_count);
+    if (count == 0) {
+        for (uint32_t i = 0; match_out != NULL && i < candidate_count; i++) {
+            match_out[i] = (uint16_t)i;
+        }
+        return candidate_count;
+    }
     for (uint32_t done = 0; done < candidate_count; done += BATCH_ROWS) {
         const uint32_t left = candidate_count - done;
         const uint32_t block = left < BATCH_ROWS ? left : BATCH_ROWS;

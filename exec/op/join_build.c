@@ -144,7 +144,8 @@ static enum exec_code build_finish(struct op_sink *sink, struct job_context *job
     join->dirs.radix_bits =
         join->build_rows <= UNPARTITIONED_ROWS ? 0 : join->workers[0].rows.radix_bits;
     join->partition_count = UINT32_C(1) << join->dirs.radix_bits;
-    join->dirs.prefetch = join->build_rows * sizeof(uint64_t) > PREFETCH_BYTES;
+    join->dirs.prefetch =
+        join->build_rows * (sizeof(uint64_t) + join->layout.row_bytes) > PREFETCH_BYTES;
 
     const size_t units = join->partition_count + job->worker_count;
     join->dirs.parts = nu_arena_calloc(arena, join->partition_count * sizeof(struct hash_dir), 64);

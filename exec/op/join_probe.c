@@ -98,6 +98,21 @@ static bool run_is_answered(const unsigned char *first_row)
     return __atomic_load_n(first_row + JOIN_MATCHED_BYTE, __ATOMIC_RELAXED) == JOIN_MATCHED_RUN_YES;
 }
 
+/* All candidates of the batch, where no run is longer than one. */
+static void fill_single(const struct join_probe_state *state, struct op_cursor *next,
+                        struct join_candidates *candidates)
+{
+    uint32_t count = 0;
+
+    for (uint32_t p = 0; p < state->in->sel_count; p++) {
+        candidates->positions[count] = (uint16_t)p;
+        candidates->rows[count] = state->run_rows[p];
+        count += state->run_counts[p] != 0;
+    }
+    candidates->count = count;
+    next->position = state->in->sel_count;
+}
+
 /* The next candidates from *next on; room is kept for the null-extended rows among them. */
 static void fill_candidates(const struct join_probe_state *state, struct op_cursor *next,
                             struct join_candidates *candidates)
@@ -211,7 +226,11 @@ static enum push_result push_chunk(struct join_probe_state *state, struct op_cur
         return join_fail_memory(state->join, scratch, "a batch of a join's result");
     }
     *next = from;
-    fill_candidates(state, next, candidates);
+    if (state->run_max <= 1 && from.position == 0 && from.offset == 0) {
+        fill_single(state, next, candidates);
+    } else {
+        fill_candidates(state, next, candidates);
+    }
     if (join_match(state, candidates) != PUSH_MORE) {
         return PUSH_FAILED;
     }
