@@ -110,6 +110,13 @@ enum exec_code csv_fault_report(const struct csv_fault *fault, const struct csv_
         snprintf(hint, sizeof hint, " (inferred from the first %llu rows; give its type)",
                  (unsigned long long)layout->inferred_rows);
     }
+    /* Faults of the file itself also say their place in words. */
+    if (fault->kind == CSV_FAULT_RAGGED) {
+        snprintf(hint, sizeof hint, " in line %llu", (unsigned long long)line);
+    } else if (fault->kind == CSV_FAULT_UTF8 && has_column) {
+        snprintf(hint, sizeof hint, " in line %llu, column %.60s", (unsigned long long)line,
+                 column->name);
+    }
     fault_sentence(fault, layout, sentence, sizeof sentence);
     EXEC_FAIL(err, EXEC_BAD_DATA, "%.150s:%llu%s: %s%s", path, (unsigned long long)line, place,
               sentence, hint);

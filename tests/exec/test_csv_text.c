@@ -231,8 +231,8 @@ Test(csv_text, faults)
         const char *message;
         uint32_t column;
     } cases[] = {
-        {"1,a,1\n2,b\n", "f.csv:12: expected 3 fields, found 2", 0},
-        {"1,a,1\n2,b,1,\n", "f.csv:12: expected 3 fields, found 4", 0},
+        {"1,a,1\n2,b\n", "f.csv:12: expected 3 fields, found 2 in line 12", 0},
+        {"1,a,1\n2,b,1,\n", "f.csv:12: expected 3 fields, found 4 in line 12", 0},
         {"1,\"x\ny\",1\n\n7a,b,1\n", "f.csv:14 column 1 'id': \"7a\" is not int64", 1},
         {"99999999999999999999,b,1\n",
          "f.csv:11 column 1 'id': \"99999999999999999999\" does not fit int64", 1},
@@ -247,7 +247,9 @@ Test(csv_text, faults)
         {"1,\"b,1\n",
          "f.csv:11 column 2 'name': the quoted field is not closed before the end of the file", 2},
         {"1,ab\xff,1\n",
-         "f.csv:11 column 2 'name': \"ab?\" is not valid UTF-8 at byte 3 of the field", 2},
+         "f.csv:11 column 2 'name': \"ab?\" is not valid UTF-8 at byte 3 of the field in line 11, "
+         "column name",
+         2},
         {"1,b,007\n",
          "f.csv:11 column 3 'share': \"007\" would lose its leading zeros as float64 (inferred "
          "from "

@@ -555,7 +555,7 @@ Test(scan_files, what_is_wrong_is_said)
     bench_init(&bench);
     write_text(&bench, "ragged.csv", "a,b\n1,2\n3\n");
     expect_failure(&bench, scan_of("ragged.csv"), EXEC_BAD_DATA,
-                   "ragged.csv:3: expected 2 fields, found 1", 3, 0);
+                   "ragged.csv:3: expected 2 fields, found 1 in line 3", 3, 0);
     write_text(&bench, "empty.csv", "");
     expect_failure(&bench, scan_of("empty.csv"), EXEC_BAD_DATA, "'empty.csv' is empty", 0, 0);
     expect_failure(&bench, scan_of("missing.csv"), EXEC_FILE_NOT_FOUND,
