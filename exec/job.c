@@ -214,6 +214,10 @@ enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spe
                                   ? UINT64_MAX
                                   : job->submitted_ns + spec->options.timeout_ns;
         deadline_add(engine->deadlines, &job->deadline);
+        if (job_clock_ns() >= job->deadline.at_ns) {
+            /* Whether it passed must not depend on which thread is quicker. */
+            exec_job_cancel(job, EXEC_DEADLINE, NULL);
+        }
     }
     job_task_start(job);
     return EXEC_OK;

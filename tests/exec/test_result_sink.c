@@ -242,6 +242,22 @@ Test(result_sink, deadline_while_running)
     exec_engine_destroy(engine);
 }
 
+/* However quick the job would be. */
+Test(result_sink, deadline_that_has_passed)
+{
+    struct exec_engine *engine = test_engine(2, NULL);
+    const struct exec_job_options options = {.timeout_ns = 1};
+
+    for (int i = 0; i < 200; i++) {
+        struct holder holder = {.keep = 0};
+        struct exec_job *job = submit(engine, &holder, 1, &options);
+        holder_wait_done(&holder);
+        cr_assert_eq(exec_job_error(job)->code, EXEC_DEADLINE);
+        exec_job_release(job);
+    }
+    exec_engine_destroy(engine);
+}
+
 Test(result_sink, more_rows_than_allowed)
 {
     struct exec_engine *engine = test_engine(2, NULL);
