@@ -172,7 +172,9 @@ static void call_end_without_status(struct grpc_call *call, uint32_t error_code)
             call_end(call, CALL_STATUS, GRPC_CANCELLED, "the server cancelled the call");
             return;
         case NGHTTP2_ENHANCE_YOUR_CALM:
-            call_end(call, CALL_STATUS, GRPC_RESOURCE_EXHAUSTED, "the server asks for calm");
+            call_end(call, CALL_STATUS, GRPC_RESOURCE_EXHAUSTED,
+                     "the server ended the stream (a client that takes no byte for its "
+                     "result_stall_timeout loses its job)");
             return;
         case NGHTTP2_INADEQUATE_SECURITY:
             call_end(call, CALL_STATUS, GRPC_PERMISSION_DENIED, "the server asks for TLS");

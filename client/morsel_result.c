@@ -445,6 +445,11 @@ void morsel_result_close(struct morsel_result *result)
     result_free(result);
 }
 
+bool result_was_reset(const struct morsel_result *result)
+{
+    return result->failed && result->call.end == CALL_STATUS && !result->call.have_status;
+}
+
 const struct exec_schema *result_schema(const struct morsel_result *result)
 {
     return result->schema.field_count == 0 ? NULL : &result->schema;

@@ -30,4 +30,7 @@ struct ArrowArray;
 int arrow_export_schema(const struct exec_schema *schema, struct ArrowSchema *out);
 int arrow_export_batch(struct arrow_batch *batch /* taken over */, struct ArrowArray *out);
 
+/* True after a failure without a status: the server reset the stream, and why is not known here. */
+bool result_was_reset(const struct morsel_result *result);
+
 #endif

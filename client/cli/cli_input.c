@@ -49,14 +49,22 @@ static void null_text_add(struct plan_builder *plan, struct exec_csv_options *cs
 }
 
 /* One "key:value". */
-static enum exec_code csv_option(struct plan_builder *plan, struct exec_csv_options *csv,
-                                 const char *text, size_t size, struct exec_error *err)
+static enum exec_code csv_option(struct plan_builder *plan, struct exec_rel *scan, const char *text,
+                                 size_t size, struct exec_error *err)
 {
+    struct exec_csv_options *csv = &scan->u.scan.csv;
     const char *colon = memchr(text, ':', size);
     const size_t key = colon == NULL ? size : (size_t)(colon - text);
     const char *value = colon == NULL ? text + size : colon + 1;
     const size_t column_value_bytes = size - (size_t)(value - text);
 
+    if (key == 6 && memcmp(text, "format", 6) == 0 && column_value_bytes == 3) {
+        const bool tsv = memcmp(value, "tsv", 3) == 0;
+        scan->u.scan.format = tsv ? EXEC_FORMAT_TSV : EXEC_FORMAT_CSV;
+        if (tsv || memcmp(value, "csv", 3) == 0) {
+            return EXEC_OK;
+        }
+    }
     if (key == 6 && memcmp(text, "header", 6) == 0) {
         const bool no = column_value_bytes == 5 && memcmp(value, "false", 5) == 0;
         csv->no_header = no;
@@ -86,26 +94,25 @@ static enum exec_code csv_option(struct plan_builder *plan, struct exec_csv_opti
         }
         return EXEC_OK;
     }
-    return EXEC_FAIL(
-        err, EXEC_BAD_SPEC,
-        "--csv: '%.*s' is none of header:true|false, delimiter:X, quote:X, thousands:X, "
-        "null:A,B",
-        (int)(size > 100 ? 100 : size), text);
+    return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                     "--csv: '%.*s' is none of format:csv|tsv, header:true|false, delimiter:X, "
+                     "quote:X, thousands:X, "
+                     "null:A,B",
+                     (int)(size > 100 ? 100 : size), text);
 }
 
 static enum exec_code csv_parse(struct plan_builder *plan, const struct cli_options *options,
-                                const char *name, struct exec_csv_options *csv,
-                                struct exec_error *err)
+                                const char *name, struct exec_rel *scan, struct exec_error *err)
 {
     for (uint32_t i = 0; i < options->null_texts.count; i++) {
-        null_text_add(plan, csv, options->null_texts.texts[i],
+        null_text_add(plan, &scan->u.scan.csv, options->null_texts.texts[i],
                       strlen(options->null_texts.texts[i]));
     }
     for (uint32_t i = 0; i < options->csv.count; i++) {
         const char *at = about(options->csv.texts[i], name);
         while (at != NULL && *at != '\0') {
             const size_t size = strcspn(at, "|");
-            if (csv_option(plan, csv, at, size, err) != EXEC_OK) {
+            if (csv_option(plan, scan, at, size, err) != EXEC_OK) {
                 return err->code;
             }
             at += size + (at[size] == '|' ? 1 : 0);
@@ -182,7 +189,7 @@ uint32_t cli_input_files(struct plan_builder *plan, const struct cli_options *op
     rel.u.scan.source = EXEC_SCAN_FILES;
     rel.u.scan.paths = copies;
     rel.u.scan.path_count = count;
-    if (csv_parse(plan, options, name, &rel.u.scan.csv, err) != EXEC_OK ||
+    if (csv_parse(plan, options, name, &rel, err) != EXEC_OK ||
         types_parse(plan, options, name, &rel.u.scan.schema, err) != EXEC_OK) {
         return 0;
     }

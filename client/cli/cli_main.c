@@ -1,3 +1,4 @@
+#include "cli_functions.h"
 #include "commands.h"
 #include "interrupt.h"
 
@@ -32,6 +33,10 @@ static enum cli_exit cmd_help(const struct cli_options *options)
 
     if (options->arg_count == 0) {
         cli_help_print(stdout, CLI_NO_COMMAND);
+        return EXIT_OK;
+    }
+    if (strcmp(options->args[0], "functions") == 0) {
+        cli_functions_print(stdout);
         return EXIT_OK;
     }
     const enum cli_command command = cli_command_of(options->args[0]);

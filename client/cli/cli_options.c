@@ -180,7 +180,11 @@ static bool option_take(struct cli_options *options, enum option_id id, const ch
     uint64_t count = 0;
 
     switch (id) {
-        case OPTION_SERVER: options->server = value; return value[0] != '\0';
+        case OPTION_SERVER:
+            options->server = value[0] == '\0' ? NULL : value;
+            options->local = value[0] == '\0';
+            return true;
+        case OPTION_LOCAL: options->local = true; return true;
         case OPTION_ON: options->on = value; return true;
         case OPTION_HOW: options->how = value; return true;
         case OPTION_SELECT: options->select = value; return true;
@@ -230,6 +234,46 @@ static bool option_take(struct cli_options *options, enum option_id id, const ch
         case OPTION_BASE: break;
     }
     return false;
+}
+
+/* What option_take wants; the other options take any text. */
+static const char *expected(enum option_id id)
+{
+    switch (id) {
+        case OPTION_LIMIT:
+        case OPTION_TOP: return "a whole number, 0 or more";
+        case OPTION_THREADS: return "a whole number from 1 to 4096";
+        case OPTION_MEMORY: return "a size: 512M, 8G, or bytes";
+        case OPTION_TIMEOUT: return "a time above 0: 500ms, 30s, 5m, 2h, or seconds";
+        case OPTION_OUTPUT: return "table, csv, tsv, jsonl or arrow";
+        case OPTION_PROGRESS: return "auto, never or always";
+        case OPTION_ERRORS: return "text or json";
+        case OPTION_TABLE: return "NAME=PATH, at most 64 times";
+        case OPTION_SET: return "KEY=VALUE, at most 64 times";
+        case OPTION_CSV:
+        case OPTION_TYPES:
+        case OPTION_NULL_TEXT: return "no more than 64 of them";
+        default: return "a text that is not empty";
+    }
+}
+
+/* Options that exclude each other. */
+static enum exec_code check_pairs(const struct cli_options *options, const bool *used,
+                                  struct exec_error *err)
+{
+    bool limit = false, top = false;
+
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        limit = limit || (used[i] && option_rows[i].id == OPTION_LIMIT);
+        top = top || (used[i] && option_rows[i].id == OPTION_TOP);
+    }
+    if (limit && top) {
+        return EXEC_FAIL(err, EXEC_BAD_SPEC, "--limit and --top say the same: give one of them");
+    }
+    if (options->local && options->server != NULL) {
+        return EXEC_FAIL(err, EXEC_BAD_SPEC, "--server and --local exclude each other");
+    }
+    return EXEC_OK;
 }
 
 static const struct option_row *option_of(int code)
@@ -288,8 +332,8 @@ enum exec_code cli_options_parse(struct cli_options *options, int argc, char **a
         }
         const struct option_row *row = option_of(code);
         if (!option_take(options, row->id, optarg)) {
-            return EXEC_FAIL(err, EXEC_BAD_SPEC, "--%s %s: expected %s; %s", row->name, optarg,
-                             row->metavar, row->help);
+            return EXEC_FAIL(err, EXEC_BAD_SPEC, "--%s %.100s: expected %s", row->name, optarg,
+                             expected(row->id));
         }
         used[row - option_rows] = true;
     }
@@ -306,7 +350,10 @@ enum exec_code cli_options_parse(struct cli_options *options, int argc, char **a
             return EXEC_FAIL(err, EXEC_LIMIT, "more than %d arguments", CLI_ARGS_MAX);
         }
     }
-    if (options->server == NULL && getenv("MORSEL_SERVER") != NULL &&
+    if (check_pairs(options, used, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (options->server == NULL && !options->local && getenv("MORSEL_SERVER") != NULL &&
         getenv("MORSEL_SERVER")[0] != '\0') {
         options->server = getenv("MORSEL_SERVER");
     }
@@ -332,9 +379,13 @@ static const char exit_help[] =
     "  8 internal error   9 partial output was written before a failure   141 the reader went "
     "away\n";
 
-static const char input_help[] = "Inputs: files (.csv .tsv .arrow .arrows, also compressed); with "
-                                 "--server, NAME is a table of the\n"
-                                 "server and server:PATH a file below its data root.\n";
+static const char input_help[] = "Inputs: CSV and TSV files (.csv .tsv, plain, .gz or .zst; for "
+                                 "other names --csv format:csv);\n"
+                                 "with --server, NAME is a table of the server and server:PATH a "
+                                 "file below its data root.\n";
+static const char upload_help[] = "FILE: CSV or TSV (.csv .tsv, plain, .gz or .zst; for other "
+                                  "names --csv format:csv), or an Arrow\n"
+                                  "IPC stream (.arrows), which goes to the server as it is.\n";
 
 static void options_print(FILE *to, unsigned groups)
 {
@@ -371,7 +422,7 @@ void cli_help_print(FILE *to, enum cli_command command)
     fprintf(to, "morsel %s: %s\n\nUsage: morsel %s %s [OPTIONS]\n\n", row->name, row->summary,
             row->name, row->arguments);
     if ((row->groups & FOR_INPUT) != 0) {
-        fprintf(to, "%s\n", input_help);
+        fprintf(to, "%s\n", command == CLI_UPLOAD ? upload_help : input_help);
     }
     options_print(to, row->groups);
     fprintf(to, "\n%s", exit_help);

@@ -38,6 +38,7 @@ struct cli_options {
     enum cli_command command;
     const char *args[CLI_ARGS_MAX];
     uint32_t arg_count;
+    bool local; /* server is NULL whatever the environment says */
     bool help, quiet, verbose, errors_json;
     const char *server; /* NULL: embedded */
 

@@ -5,8 +5,11 @@
 #include "morsel_result.h"
 #include "proto/wire_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { REASON_TIMEOUT_MS = 5000 };
 
 struct remote_source {
     struct job_source source;
@@ -90,6 +93,33 @@ static int remote_start(struct job_source *source, const struct source_job *job,
     return started == 0 ? 0 : failed(err, &error);
 }
 
+/* A reset stream carries no status. The job's entry on the server says more, while there is one. */
+static void explain_reset(struct remote_source *self, struct cli_error *err)
+{
+    Morsel__V1__GetJobRequest request;
+    struct morsel_error error;
+    char id[64];
+
+    morsel__v1__get_job_request__init(&request);
+    snprintf(id, sizeof id, "%s", morsel_result_job_id(self->result));
+    request.job_id = id;
+    morsel_result_close(self->result); /* one call at a time */
+    self->result = NULL;
+    ProtobufCMessage *answer =
+        connection_unary(self->connection, "/morsel.v1.JobService/GetJob", &request.base,
+                         &morsel__v1__get_job_response__descriptor, REASON_TIMEOUT_MS, &error);
+    if (answer == NULL) {
+        return;
+    }
+    const Morsel__V1__JobInfo *job = ((Morsel__V1__GetJobResponse *)answer)->job;
+    if (job != NULL && job->error != NULL && job->error->message[0] != '\0') {
+        const size_t size = strlen(err->exec.detail);
+        snprintf(err->exec.detail + size, sizeof err->exec.detail - size, "; the job: %s",
+                 job->error->message);
+    }
+    protobuf_c_message_free_unpacked(answer, NULL);
+}
+
 static enum source_event remote_next(struct job_source *source, struct source_batch *batch,
                                      struct cli_error *err)
 {
@@ -104,11 +134,19 @@ static enum source_event remote_next(struct job_source *source, struct source_ba
         }
     }
     const uint64_t until = grpc_clock_ns() + (uint64_t)SOURCE_TICK_MS * 1000000u;
-    switch (result_read(self->result, until, &arrow, &error)) {
+    const int got = result_read(self->result, until, &arrow, &error);
+    switch (got) {
         case 0: return SOURCE_END;
         case 1: break;
         case 2: return SOURCE_TICK;
-        default: cli_error_of_morsel(err, &error); return SOURCE_FAILED;
+        default: break;
+    }
+    if (got < 0) {
+        cli_error_of_morsel(err, &error);
+        if (result_was_reset(self->result)) {
+            explain_reset(self, err);
+        }
+        return SOURCE_FAILED;
     }
     *batch = (struct source_batch){
         .columns = arrow.columns,

@@ -1,5 +1,6 @@
 #include "run_loop.h"
 #include "batch_writer.h"
+#include "cli_hint.h"
 #include "grpc_channel.h"
 #include "interrupt.h"
 #include "progress_line.h"
@@ -51,7 +52,12 @@ enum cli_exit run_fail(const struct cli_options *options, struct cli_error *err,
         cli_error_locate(err, plan);
     }
     locate_by_option(err, options);
+    cli_hint(options, err);
     const enum cli_exit code = cli_error_exit(err);
+    if (code == EXIT_CANCELLED && interrupt_came()) { /* the same words wherever the job ran */
+        EXEC_FAIL(&err->exec, err->exec.code, "%s",
+                  interrupt_signal() == SIGINT ? "interrupted" : "terminated");
+    }
     if (code == EXIT_CANCELLED && interrupt_signal() == SIGINT) {
         cli_error_print(err, options->errors_json);
         return EXIT_INTERRUPTED;

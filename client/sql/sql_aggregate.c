@@ -86,42 +86,6 @@ bool sql_is_aggregate(const char *name)
     return function_of(name) != EXEC_AGG_NONE;
 }
 
-bool sql_is_known_aggregate(const char *name)
-{
-    static const char *const known[] = {
-        "median",
-        "mode",
-        "percentile_cont",
-        "percentile_disc",
-        "quantile",
-        "array_agg",
-        "string_agg",
-        "json_agg",
-        "listagg",
-        "group_concat",
-        "bool_and",
-        "bool_or",
-        "every",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "regr_slope",
-        "first",
-        "last",
-        "regr_count",
-        "arg_min",
-        "arg_max",
-        "approx_count_distinct",
-    };
-
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *sql_aggregate_name(uint32_t index)
 {
     return index < sizeof aggregates / sizeof aggregates[0] ? aggregates[index].name : NULL;
@@ -180,8 +144,11 @@ uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, js
                           SQL_MEASURES_MAX);
     }
     if (measure.function == EXEC_AGG_NONE) {
-        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
-                          "the aggregate %.40s() is not implemented yet", name);
+        return sql_refuse(
+            lowering, location, EXEC_NOT_IMPLEMENTED,
+            "the aggregate %.40s() is not implemented yet; 'morsel help functions' lists "
+            "those there are",
+            name);
     }
     if (json_object_get(body, "agg_order") != NULL) {
         return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,

@@ -17,9 +17,6 @@ struct sql_aggregates {
 
 bool sql_is_aggregate(const char *name);
 
-/* An aggregate of PostgreSQL or other databases that is not here: worth more than "unknown". */
-bool sql_is_known_aggregate(const char *name);
-
 const char *sql_aggregate_name(uint32_t index); /* NULL: no more */
 
 /* The index of an expression over the aggregate's output, or 0. */

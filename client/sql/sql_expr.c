@@ -570,12 +570,6 @@ static uint32_t lower_function(struct sql_lowering *lowering, json_t *body, long
         strcmp(string_of(json_array_get(names, 0)), "pg_catalog") != 0) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC, "functions have no schema here");
     }
-    if (sql_is_known_aggregate(name)) {
-        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
-                          "the aggregate %.40s() is not implemented yet; 'morsel help functions' "
-                          "lists those there are",
-                          name);
-    }
     if (json_object_get(body, "agg_filter") != NULL || json_object_get(body, "agg_order") != NULL ||
         json_is_true(json_object_get(body, "func_variadic")) ||
         json_is_true(json_object_get(body, "agg_star")) ||

@@ -1,7 +1,12 @@
 /* Runs a job file on a morseld server and prints the rows, with nothing but libmorsel:
  *
- *     cc run_job.c -lmorsel -o run_job
+ *     cc run_job.c $(pkg-config --cflags --libs morsel) -o run_job
  *     ./run_job 127.0.0.1:7432 ../main_job.json
+ *
+ * pkg-config knows an installed libmorsel. From a build tree, in this folder:
+ *
+ *     cc -I../../client/include run_job.c -L../../build/release/lib -lmorsel \
+ *        -Wl,-rpath,$PWD/../../build/release/lib -o run_job
  */
 #include <morsel.h>
 #include <stdio.h>

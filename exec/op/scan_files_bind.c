@@ -97,12 +97,12 @@ static enum exec_code bind_format(const struct scan_files *files, const struct s
 {
     static const char *const names[] = {
         [EXEC_FORMAT_NONE] = "",
-        [EXEC_FORMAT_ARROW_STREAM] = "Arrow stream",
-        [EXEC_FORMAT_ARROW_FILE] = "Arrow file",
+        [EXEC_FORMAT_ARROW_STREAM] = "Arrow streams",
+        [EXEC_FORMAT_ARROW_FILE] = "Arrow files",
         [EXEC_FORMAT_CSV] = "CSV",
         [EXEC_FORMAT_TSV] = "TSV",
         [EXEC_FORMAT_JSON_LINES] = "JSON lines",
-        [EXEC_FORMAT_PARQUET] = "Parquet",
+        [EXEC_FORMAT_PARQUET] = "Parquet files",
     };
     enum exec_file_format format = files->rel->u.scan.format;
 
@@ -113,10 +113,11 @@ static enum exec_code bind_format(const struct scan_files *files, const struct s
     }
     if (format == EXEC_FORMAT_NONE || (size_t)format >= sizeof names / sizeof names[0]) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                         "the format of '%.150s' cannot be told from its name; give it",
+                         "the format of '%.150s' cannot be told from its name; give it "
+                         "(files.format of a plan, --csv format:csv of morsel)",
                          file->path);
     }
-    return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "reading %s files ('%.150s') is not implemented",
+    return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "reading %s ('%.150s') is not implemented",
                      names[format], file->path);
 }
 

@@ -23,6 +23,16 @@ int main() { return morsel_version() == 0; }' >"$work/header.cc"
 "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror $flags -I"$work/include" "$source_dir/examples/c/run_job.c" \
   -L"$build/lib" -lmorsel -Wl,-rpath,"$build/lib" -o "$work/run_job"
 
+# As installed, pkg-config knows where it is.
+cmake --install "$build" --prefix "$work/usr" --component libmorsel >"$work/install.log"
+export PKG_CONFIG_PATH="$work/usr/lib/pkgconfig"
+# shellcheck disable=SC2046,SC2086
+"$cc" -std=c11 $flags "$source_dir/examples/c/run_job.c" $(pkg-config --cflags --libs morsel) -o "$work/run_job_installed"
+# shellcheck disable=SC2046,SC2086
+"$cc" -std=c11 $flags "$source_dir/examples/c/run_job.c" -I"$work/usr/include" "$work/usr/lib/libmorsel.a" \
+  $(pkg-config --static --libs morsel | sed 's/-lmorsel//') -o "$work/run_job_pc_static"
+grep -q "^Version: $("$build/bin/morsel" version | sed -n '1s/morsel //p')$" "$work/usr/lib/pkgconfig/morsel.pc"
+
 # The static library needs what it is made of, and nothing of this tree.
 # shellcheck disable=SC2086
 "$cc" -std=c11 $flags -I"$work/include" "$source_dir/examples/c/run_job.c" "$build/lib/libmorsel.a" \
@@ -57,6 +67,7 @@ done
 port=$(head -n 1 "$work/ports")
 "$work/run_job" "127.0.0.1:$port" "$work/job.json" >"$work/out"
 printf 'id\tcity\tamount\n4\tNULL\t7\n3\tx\tNULL\n2\ty\t2.5\n1\tx\t1.5\n' | diff "$work/out" -
+LD_LIBRARY_PATH="$work/usr/lib" "$work/run_job_installed" "127.0.0.1:$port" "$work/job.json" | diff - "$work/out"
 "$work/run_job_static" "127.0.0.1:$port" "$work/job.json" | diff - "$work/out"
 # A job that cannot run: exit 1, the code and the sentence on stderr.
 sed 's/"name": "id"/"name": "nothing"/' "$work/job.json" >"$work/bad.json"

@@ -46,8 +46,8 @@ class Cli(unittest.TestCase):
         out, _ = self.morsel("group", "orders.csv", "--by", "c=city", "--agg", "n=count()", "--having", "n > 1", "-o", "tsv")
         self.assertEqual(out, "c\tn\nRome\t2\n")
         rows = self.rows("group", "orders.csv", "--by", "id % 2", "--agg", "count()", "--where", "amount is not null",
-                         "--order", "column0", "--top", "1")
-        self.assertEqual(rows, [["column0", "count"], ["0", "2"]])
+                         "--order", "column1", "--top", "1")
+        self.assertEqual(rows, [["column1", "count"], ["0", "2"]])
 
     def test_join(self):
         rows = self.rows("join", "orders.csv", "people.csv", "--on", "id", "--order", "id, name")
@@ -91,6 +91,13 @@ class Cli(unittest.TestCase):
         rows = self.rows("group", "semi.txt.csv", "--csv", "semi=header:false|delimiter:;|null:NA", "--types",
                          "semi=k:int32;v:int32", "--agg", "count(), n=count(v), s=sum(v)")
         self.assertEqual(rows[1], ["2", "1", "7"])
+        self.write("l.txt", "a\tb\n1\t2\n")
+        self.assertIn("--csv format:csv", self.morsel("group", "l.txt", "--agg", "count()", code=2)[1])
+        self.assertEqual(self.rows("group", "l.txt", "--csv", "l=format:tsv", "--agg", "b=sum(b)"), [["b"], ["2"]])
+        self.assertEqual(self.rows("group", "l.txt", "--csv", "format:csv|delimiter:tab", "--agg", "b=sum(b)"), [["b"], ["2"]])
+        self.assertIn("none of format:csv|tsv", self.morsel("group", "l.txt", "--csv", "format:xml", "--agg", "count()", code=2)[1])
+        self.write("x.arrow", "")
+        self.assertIn("reading Arrow files ('x.arrow')", self.morsel("group", "x.arrow", "--agg", "count()", code=2)[1])
         self.assertIn("no input is called 'other'",
                       self.morsel("group", "orders.csv", "--csv", "other=header:false", "--agg", "count()", code=2)[1])
         self.assertIn("stdin", self.morsel("group", "-", "--agg", "count()", code=2)[1])
@@ -213,6 +220,19 @@ class Cli(unittest.TestCase):
         self.assertIn("--agg", self.morsel("help", "group")[0])
         self.assertIn("morsel ", self.morsel("version")[0])
         self.morsel("help", "nothing", code=2)
+        out, _ = self.morsel("help", "functions")
+        for word in ["  date_trunc ", "any_value", "timestamp[us,UTC]", "decimal(DIGITS,SCALE)", "nullif", " int64"]:
+            self.assertIn(word, out)
+        self.assertNotIn(".arrow", self.morsel("help", "group")[0])
+        self.assertIn(".arrows", self.morsel("help", "upload")[0])
+        self.assertIn("an Arrow IPC stream", self.morsel("help", "group")[0])
+
+    def test_hints(self):
+        self.write("days.csv", "day\n2024-01-31\n")
+        group = ["group", "days.csv", "--agg", "n=count()", "--types", "day:date32", "--where"]
+        _, err = self.morsel(*group, "concat(day::utf8, '') = day", code=2)
+        self.assertIn("a date is written date '2024-01-31'", err)
+        self.assertEqual(self.morsel(*group, "day = date '2024-01-31'")[0], "n\n1\n")
 
     def interrupted(self, number, job="count.json", times=1):
         process = subprocess.Popen([MORSEL, "run", job], cwd=self.root, stdout=subprocess.DEVNULL,
@@ -224,8 +244,8 @@ class Cli(unittest.TestCase):
         return process.returncode, err.decode()
 
     def test_signals(self):
-        self.assertEqual(self.interrupted(signal.SIGINT)[0], 130)
-        self.assertEqual(self.interrupted(signal.SIGTERM)[0], 7)
+        self.assertEqual(self.interrupted(signal.SIGINT), (130, "morsel: interrupted\n"))
+        self.assertEqual(self.interrupted(signal.SIGTERM), (7, "morsel: terminated\n"))
 
     def test_a_reader_that_goes_away(self):
         process = subprocess.Popen([MORSEL, "run", "long.json"], cwd=self.root, stdout=subprocess.PIPE,

@@ -14,7 +14,9 @@
 
 struct fake_stream {
     struct fake_server *server;
-    size_t given;
+    const uint8_t *body;
+    size_t body_bytes, given;
+    bool next; /* of FAKE_CALM_FIRST: behind the first call */
 };
 
 struct fake_connection {
@@ -52,17 +54,21 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
     const struct fake_server *server = stream->server;
     struct fake_connection *connection = owner;
 
-    if (server->behaviour == FAKE_BODY_FOREVER && stream->given == server->body_bytes) {
+    if (server->behaviour == FAKE_BODY_FOREVER && stream->given == stream->body_bytes) {
         stream->given = 0;
     }
-    const size_t left = server->body_bytes - stream->given;
+    const size_t left = stream->body_bytes - stream->given;
     const size_t cap = server->frame_bytes == 0 ? room : server->frame_bytes;
     const size_t size = left < cap ? left : cap;
-    memcpy(buffer, server->body + stream->given, size);
+    memcpy(buffer, stream->body + stream->given, size);
     stream->given += size;
-    if (stream->given == server->body_bytes && server->behaviour != FAKE_BODY_FOREVER) {
+    if (stream->given == stream->body_bytes && server->behaviour != FAKE_BODY_FOREVER) {
         *flags |= NGHTTP2_DATA_FLAG_EOF;
-        if (server->behaviour == FAKE_CLOSE) {
+        if (server->behaviour == FAKE_CALM_FIRST && !stream->next) {
+            *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+            nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream_id,
+                                      NGHTTP2_ENHANCE_YOUR_CALM);
+        } else if (server->behaviour == FAKE_CLOSE) {
             connection->end = true;
             *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
         } else if (server->behaviour != FAKE_NO_TRAILERS) {
@@ -102,7 +108,13 @@ static void answer(struct fake_connection *connection, int32_t stream_id)
         return;
     }
     struct fake_stream *stream = &connection->streams[connection->stream_count++ % 64];
-    *stream = (struct fake_stream){.server = server};
+    const bool next = server->behaviour == FAKE_CALM_FIRST && call > 0;
+    *stream = (struct fake_stream){
+        .server = server,
+        .body = next ? server->next_body : server->body,
+        .body_bytes = next ? server->next_body_bytes : server->body_bytes,
+        .next = next,
+    };
     const nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = read_body};
     nghttp2_submit_response(connection->session, stream_id, headers, 3, &provider);
     if (server->behaviour == FAKE_GOAWAY_AFTER) {

@@ -19,8 +19,9 @@ enum fake_behaviour {
     FAKE_CLOSE,         /* body, then the connection breaks */
     FAKE_GOAWAY_AFTER,  /* FAKE_ANSWER, then GOAWAY and the end of the connection */
     FAKE_HTTP_404,
-    FAKE_NOT_HTTP2,    /* some text, then silence */
-    FAKE_MUTE,         /* accepts, and sends nothing at all */
+    FAKE_NOT_HTTP2,  /* some text, then silence */
+    FAKE_MUTE,       /* accepts, and sends nothing at all */
+    FAKE_CALM_FIRST, /* body, then RST_STREAM(ENHANCE_YOUR_CALM); FAKE_ANSWER of next_body later */
     FAKE_BODY_FOREVER, /* the body again and again, as fast as the windows allow */
 };
 
@@ -28,6 +29,8 @@ struct fake_server {
     enum fake_behaviour behaviour;
     const uint8_t *body;
     size_t body_bytes;
+    const uint8_t *next_body; /* FAKE_CALM_FIRST */
+    size_t next_body_bytes;
     size_t frame_bytes;                     /* of DATA frames; 0: as large as fits */
     const char *status, *message, *details; /* message, details may be NULL */
 

@@ -24,7 +24,7 @@ class Remote(unittest.TestCase):
         cls.log = open(cls.root / "log", "w")
         cls.daemon = subprocess.Popen(
             [MORSELD, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--port-file", cls.root / "ports",
-             "--data-root", cls.root / "data"], stderr=cls.log)
+             "--data-root", cls.root / "data", "--result-stall-timeout", f"{2 * SLOW}s"], stderr=cls.log)
         deadline = time.monotonic() + 30 * SLOW
         while not (cls.root / "ports").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -132,8 +132,8 @@ class Remote(unittest.TestCase):
     def test_interrupt_cancels_the_job(self):
         process = self.start("count.json", "to-be-interrupted")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30 * SLOW)
-        self.assertEqual(process.returncode, 130)
+        _, err = process.communicate(timeout=30 * SLOW)
+        self.assertEqual((process.returncode, err), (130, b"morsel: interrupted\n"))
         self.wait_for("to-be-interrupted", "cancelled")
 
     def test_a_reader_that_goes_away_ends_the_job(self):
@@ -143,6 +143,30 @@ class Remote(unittest.TestCase):
         self.assertEqual((process.stderr.read(), process.wait(30 * SLOW)), (b"", 141))
         process.stderr.close()
         self.wait_for("unread", "cancelled")
+
+    def test_a_reader_that_pauses_is_told_why_it_lost_its_job(self):
+        process = self.start("long.json", "paused")
+        process.stdout.readline()
+        deadline = time.monotonic() + 30 * SLOW
+        while "paused,running" in self.morsel("jobs")[0] and time.monotonic() < deadline:
+            time.sleep(0.2)
+        _, err = process.communicate(timeout=60 * SLOW)
+        self.assertIn("result_stall_timeout", err.decode())
+        self.assertEqual(process.returncode, 9)
+
+    def test_files_of_this_machine(self):
+        (self.root / "here.csv").write_text("a\n1\n")
+        _, err = self.morsel("group", "here.csv", "--agg", "n=count()", code=2)
+        self.assertIn("--local", err)
+        self.assertIn("server:here.csv", err)
+        for local in ["--local"], ["-s", ""]:
+            self.assertEqual(self.morsel("group", "here.csv", "--agg", "n=count()", *local)[0], "n\n1\n")
+        (self.root / "here.txt").write_text("a\n1\n")
+        self.morsel("upload", "from-text", "here.txt", "--csv", "format:csv")
+        _, err = self.morsel("upload", "from-text", "here.csv", code=2)
+        self.assertIn("table 'from-text' exists already; --replace replaces it", err)
+        _, err = self.morsel("load", "from-text", "people.csv", code=2)
+        self.assertIn("--replace", err)
 
     def test_ping_and_version(self):
         self.assertIn(self.server, self.morsel("ping")[0])

@@ -57,6 +57,10 @@ Test(cli_options, takes_what_is_documented)
     cr_expect_str_eq(options.server, "h:1");
     cr_assert_eq(parse("ping --server x:2", &options, &err), EXEC_OK);
     cr_expect_str_eq(options.server, "x:2");
+    cr_assert_eq(parse("group f --local", &options, &err), EXEC_OK);
+    cr_expect_null(options.server);
+    cr_assert_eq(parse("group f --server=", &options, &err), EXEC_OK);
+    cr_expect_null(options.server);
     unsetenv("MORSEL_SERVER");
 }
 
@@ -71,10 +75,14 @@ Test(cli_options, refuses_the_rest)
         {"group f --analyze", "--analyze is not an option of morsel group"},
         {"ping --by x", "--by is not an option of morsel ping"},
         {"run f --limit -1", "--limit"},
-        {"run f --limit 1x", "--limit 1x"},
+        {"run f --limit 1x", "--limit 1x: expected a whole number, 0 or more"},
+        {"run f --threads 100000", "expected a whole number from 1 to 4096"},
+        {"group f --limit 1 --top 2", "--limit and --top"},
+        {"group f --server h:1 --local", "--server and --local"},
         {"run f --threads 0", "--threads"},
         {"run f --memory 12Q", "--memory 12Q"},
-        {"run f --timeout 5y", "--timeout 5y"},
+        {"run f --timeout 5y",
+         "--timeout 5y: expected a time above 0: 500ms, 30s, 5m, 2h, or seconds"},
         {"run f --timeout 0", "--timeout 0"},
         {"run f -o xml", "--output xml"},
         {"run f --set policy", "--set policy"},

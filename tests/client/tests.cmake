@@ -23,6 +23,9 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 morsel_test(client transport LABELS unit LINKS morsel_proto morsel_exec PkgConfig::NGHTTP2 PkgConfig::XXHASH)
 target_sources(test_transport PRIVATE client/grpc_fake.c)
 morsel_test(client cli_options LABELS unit LINKS morsel_cli morsel_sql morsel_client morsel_proto morsel_exec)
+morsel_test(client remote_source LABELS unit LINKS morsel_cli morsel_sql morsel_client morsel_proto morsel_exec
+  PkgConfig::NGHTTP2)
+target_sources(test_remote_source PRIVATE client/grpc_fake.c)
 morsel_test(client formats LABELS unit LINKS morsel_cli morsel_sql morsel_client morsel_proto morsel_exec m)
 
 add_test(NAME client/cli COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/client/cli_test.py $<TARGET_FILE:morsel>)
