@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum config_type { CONFIG_text, CONFIG_count, CONFIG_size, CONFIG_duration, CONFIG_flag };
 
@@ -341,31 +342,12 @@ static enum exec_code config_check_address(const struct config *config, const ch
     return EXEC_OK;
 }
 
-static enum exec_code config_check_folder(const char *key, const char *path, struct exec_error *err)
-{
-    struct stat folder;
-
-    if (path[0] == '\0') {
-        return EXEC_OK;
-    }
-    if (stat(path, &folder) != 0) {
-        return EXEC_FAIL_ERRNO(err, EXEC_BAD_SPEC, errno, "%s: %s: %s", key, path,
-                               errno == ENOENT ? "no such folder" : strerror(errno));
-    }
-    return S_ISDIR(folder.st_mode)
-               ? EXEC_OK
-               : EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: %s: not a folder", key, path);
-}
-
 enum exec_code config_check(const struct config *config, struct exec_error *err)
 {
     enum exec_code code = config_check_address(config, "listen", config->listen, err);
 
     if (code == EXEC_OK && config->admin_listen[0] != '\0') {
         code = config_check_address(config, "admin_listen", config->admin_listen, err);
-    }
-    if (code == EXEC_OK) {
-        code = config_check_folder("data_root", config->data_root, err);
     }
     if (code == EXEC_OK && config->jobs_running_max == 0) {
         code = EXEC_FAIL(err, EXEC_BAD_SPEC, "jobs_running_max: 0 would let no job run");
@@ -374,6 +356,19 @@ enum exec_code config_check(const struct config *config, struct exec_error *err)
         code = EXEC_FAIL(err, EXEC_BAD_SPEC, "connections_max: 0 would let nobody in");
     }
     return code;
+}
+
+bool config_warning(const struct config *config, char text_out[CONFIG_WARNING_BYTES])
+{
+    const char *path = config->data_root;
+    struct stat folder;
+
+    if (path[0] == '\0' || (stat(path, &folder) == 0 && S_ISDIR(folder.st_mode))) {
+        return false;
+    }
+    snprintf(text_out, CONFIG_WARNING_BYTES, "data_root: %s: %s, so that no file can be read", path,
+             access(path, F_OK) == 0 ? "not a folder" : "no such folder");
+    return true;
 }
 
 static size_t config_type_bytes(enum config_type type)

@@ -40,6 +40,10 @@ enum exec_code config_read_file(struct config *config, const char *path, struct 
 /* What no single key can say: both addresses parse, and one that is not loopback needs insecure. */
 enum exec_code config_check(const struct config *config, struct exec_error *err);
 
+/* What is allowed, but hardly meant: a data_root that is no folder (yet). False: nothing. */
+enum { CONFIG_WARNING_BYTES = CONFIG_TEXT_BYTES + 64 };
+bool config_warning(const struct config *config, char text_out[CONFIG_WARNING_BYTES]);
+
 /* Takes the reloadable keys of `fresh`. Returns the name of a key that differs but needs a restart,
  * NULL when there is none. */
 const char *config_reload(struct config *config, const struct config *fresh);

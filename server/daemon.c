@@ -324,6 +324,7 @@ enum exec_code daemon_create(const struct daemon_options *options, struct daemon
                              struct exec_error *err)
 {
     struct daemon *daemon = calloc(1, sizeof *daemon);
+    char warning[CONFIG_WARNING_BYTES];
 
     if (daemon == NULL) {
         return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "no memory for the daemon");
@@ -362,6 +363,9 @@ enum exec_code daemon_create(const struct daemon_options *options, struct daemon
     log_line(&daemon->log, EXEC_LOG_INFO, "listening on %s (gRPC), admin port %u, %u workers",
              daemon->listener.address, daemon->admin.port,
              exec_engine_worker_count(daemon->engine));
+    if (config_warning(&daemon->config, warning)) {
+        log_line(&daemon->log, EXEC_LOG_WARNING, "%s", warning);
+    }
     notify_send("READY=1\nSTATUS=serving");
     *daemon_out = daemon;
     return EXEC_OK;

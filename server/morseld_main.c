@@ -155,6 +155,10 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (main_has(&arguments, "--check-config")) {
+        char warning[CONFIG_WARNING_BYTES];
+        if (config_warning(&options.config, warning)) {
+            fprintf(stderr, "morseld: warning: %s\n", warning);
+        }
         puts("the settings are valid");
         return EXIT_SUCCESS;
     }
