@@ -101,12 +101,12 @@ enum exec_code expr_eval_not(const struct expr *expr, const struct batch *in,
     struct vec arg;
     void *data;
     const enum exec_code code = expr->args[0]->eval(expr->args[0], in, scratch, &arg, err);
-    const uint8_t *from = arg.data;
-    const uint32_t count = arg.constant ? 1 : in->row_count;
 
     if (code != EXEC_OK) {
-        return code;
+        return code; /* and arg is not written */
     }
+    const uint8_t *from = arg.data;
+    const uint32_t count = arg.constant ? 1 : in->row_count;
     if (!vec_alloc(EXEC_TYPE_BOOL, count, scratch, out, &data)) {
         return expr_no_memory(scratch, err);
     }

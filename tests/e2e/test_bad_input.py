@@ -146,6 +146,11 @@ class BadInput(unittest.TestCase):
         request.plan.exprs[3].call.args.extend([3, 2])
         request.plan.rels[1].filter.predicate = 4
         self.fails(request, "OUT_OF_RANGE", "add")
+        # The same below a NOT, which has nothing to look at then; sanitizers see when it does.
+        request.plan.exprs.add().call.function = "not"
+        request.plan.exprs[4].call.args.append(4)
+        request.plan.rels[1].filter.predicate = 5
+        self.fails(request, "OUT_OF_RANGE", "add")
 
     def test_memory_limit(self):
         request = generated(50_000_000)
