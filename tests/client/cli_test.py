@@ -68,7 +68,7 @@ class Cli(unittest.TestCase):
         for arguments, word in [
             (["group", "orders.csv", "--by", "id = 1", "--agg", "count()"], "'id' is a constant"),
             (["group", "orders.csv", "--agg", "n=count(), n=sum(id)"], "two columns are called 'n'"),
-            (["group", "orders.csv", "--agg", "median(amount)"], "median() is not implemented yet; 'morsel help functions'"),
+            (["group", "orders.csv", "--agg", "array_agg(amount)"], "array_agg() is not implemented yet; 'morsel help functions'"),
             (["group", "orders.csv", "--agg", "nofunc(id)"], "unknown function nofunc()"),
             (["group", "orders.csv", "--agg", "x=amount"], "'amount' is neither a key nor an aggregate"),
             (["join", "orders.csv", "people.csv", "--on", "id", "--select", "l.id, r.id"], "two columns are called 'id'"),
