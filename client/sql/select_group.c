@@ -82,6 +82,13 @@ static json_t *argument_of(const struct select_value *call)
     return json_object_get(tree_body(call->tree, "FuncCall"), "args");
 }
 
+/* Functions that two groupings make sooner than the engine, which keeps a set a group. */
+static bool adds_up_distinct(const struct exec_measure *measure)
+{
+    return measure->function == EXEC_AGG_COUNT_DISTINCT || measure->function == EXEC_AGG_SUM ||
+           measure->function == EXEC_AGG_AVG;
+}
+
 /* The one argument that every DISTINCT call has; NULL: none, or several, or a call that two
  * groupings cannot make. */
 static const struct exec_measure *distinct_measure(struct select_query *query,
@@ -93,12 +100,12 @@ static const struct exec_measure *distinct_measure(struct select_query *query,
     for (uint32_t m = 0; m < aggregates->measure_count; m++) {
         const struct exec_measure *measure = &aggregates->measures[m];
         if (!is_distinct(measure)) {
-            if (second_function(measure) == EXEC_AGG_NONE) {
+            if (second_function(measure) == EXEC_AGG_NONE || measure->order_count != 0) {
                 return NULL;
             }
             continue;
         }
-        if (measure->filter != 0 ||
+        if (measure->filter != 0 || !adds_up_distinct(measure) ||
             (argument != NULL &&
              !tree_equal(argument, argument_of(&query->calls[m]), select_same_column, query))) {
             return NULL;

@@ -1,78 +1,71 @@
 #include "sql_aggregate.h"
 
+#include "sql_measure.h"
+
 #include <string.h>
 
-static const struct {
+static const struct aggregate_name {
     const char *name;
     enum exec_aggregate_function function;
+    enum sql_measure_shape shape;
 } aggregates[] = {
-    {"count", EXEC_AGG_COUNT},
-    {"sum", EXEC_AGG_SUM},
-    {"min", EXEC_AGG_MIN},
-    {"max", EXEC_AGG_MAX},
-    {"avg", EXEC_AGG_AVG},
-    {"mean", EXEC_AGG_AVG},
-    {"variance", EXEC_AGG_VAR_SAMP},
-    {"var_samp", EXEC_AGG_VAR_SAMP},
-    {"stddev", EXEC_AGG_STDDEV_SAMP},
-    {"stddev_samp", EXEC_AGG_STDDEV_SAMP},
-    {"any_value", EXEC_AGG_ANY_VALUE},
-    {"var_pop", EXEC_AGG_VAR_POP},
-    {"stddev_pop", EXEC_AGG_STDDEV_POP},
-    {"corr", EXEC_AGG_CORR},
-    {"covar_samp", EXEC_AGG_COVAR_SAMP},
-    {"covar_pop", EXEC_AGG_COVAR_POP},
+    {"count", EXEC_AGG_COUNT, MEASURE_PLAIN},
+    {"sum", EXEC_AGG_SUM, MEASURE_PLAIN},
+    {"min", EXEC_AGG_MIN, MEASURE_PLAIN},
+    {"max", EXEC_AGG_MAX, MEASURE_PLAIN},
+    {"avg", EXEC_AGG_AVG, MEASURE_PLAIN},
+    {"mean", EXEC_AGG_AVG, MEASURE_PLAIN},
+    {"variance", EXEC_AGG_VAR_SAMP, MEASURE_PLAIN},
+    {"var_samp", EXEC_AGG_VAR_SAMP, MEASURE_PLAIN},
+    {"stddev", EXEC_AGG_STDDEV_SAMP, MEASURE_PLAIN},
+    {"stddev_samp", EXEC_AGG_STDDEV_SAMP, MEASURE_PLAIN},
+    {"any_value", EXEC_AGG_ANY_VALUE, MEASURE_ORDERED},
+    {"var_pop", EXEC_AGG_VAR_POP, MEASURE_PLAIN},
+    {"stddev_pop", EXEC_AGG_STDDEV_POP, MEASURE_PLAIN},
+    {"corr", EXEC_AGG_CORR, MEASURE_PAIR},
+    {"covar_samp", EXEC_AGG_COVAR_SAMP, MEASURE_PAIR},
+    {"covar_pop", EXEC_AGG_COVAR_POP, MEASURE_PAIR},
+    {"bool_and", EXEC_AGG_BOOL_AND, MEASURE_PLAIN},
+    {"bool_or", EXEC_AGG_BOOL_OR, MEASURE_PLAIN},
+    {"every", EXEC_AGG_BOOL_AND, MEASURE_PLAIN},
+    {"bit_and", EXEC_AGG_BIT_AND, MEASURE_PLAIN},
+    {"bit_or", EXEC_AGG_BIT_OR, MEASURE_PLAIN},
+    {"bit_xor", EXEC_AGG_BIT_XOR, MEASURE_PLAIN},
+    {"first", EXEC_AGG_FIRST, MEASURE_ORDERED},
+    {"last", EXEC_AGG_LAST, MEASURE_ORDERED},
+    {"arg_min", EXEC_AGG_ARG_MIN, MEASURE_PAIR},
+    {"arg_max", EXEC_AGG_ARG_MAX, MEASURE_PAIR},
+    {"min_by", EXEC_AGG_ARG_MIN, MEASURE_PAIR},
+    {"max_by", EXEC_AGG_ARG_MAX, MEASURE_PAIR},
+    {"median", EXEC_AGG_QUANTILE_CONT, MEASURE_MEDIAN},
+    {"quantile_cont", EXEC_AGG_QUANTILE_CONT, MEASURE_FRACTION},
+    {"quantile_disc", EXEC_AGG_QUANTILE_DISC, MEASURE_FRACTION},
+    {"percentile_cont", EXEC_AGG_QUANTILE_CONT, MEASURE_FRACTION},
+    {"percentile_disc", EXEC_AGG_QUANTILE_DISC, MEASURE_FRACTION},
+    {"mode", EXEC_AGG_MODE, MEASURE_MODE},
+    {"string_agg", EXEC_AGG_STRING_AGG, MEASURE_SEPARATOR},
+    {"group_concat", EXEC_AGG_STRING_AGG, MEASURE_SEPARATOR},
+    {"listagg", EXEC_AGG_STRING_AGG, MEASURE_SEPARATOR},
+    {"approx_count_distinct", EXEC_AGG_APPROX_COUNT_DISTINCT, MEASURE_PLAIN},
+    {"approx_quantile", EXEC_AGG_APPROX_QUANTILE, MEASURE_FRACTION},
 };
 
-static enum exec_aggregate_function function_of(const char *name)
+static const struct aggregate_name *find(const char *name)
 {
     for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {
-            return aggregates[i].function;
+            return &aggregates[i];
         }
     }
-    return EXEC_AGG_NONE;
-}
-
-static uint32_t argument_count(enum exec_aggregate_function function)
-{
-    switch (function) {
-        case EXEC_AGG_CORR:
-        case EXEC_AGG_COVAR_SAMP:
-        case EXEC_AGG_COVAR_POP:
-        case EXEC_AGG_ARG_MIN:
-        case EXEC_AGG_ARG_MAX: return 2;
-        default: return 1;
-    }
+    return NULL;
 }
 
 /* Aggregates of SQL that there is nothing for yet: known by name, so that they are refused as what
  * they are. */
 static const char *const unknown[] = {
-    "median",
-    "quantile_cont",
-    "quantile_disc",
-    "mode",
-    "first",
-    "last",
-    "arg_min",
-    "arg_max",
-    "string_agg",
-    "bool_and",
-    "bool_or",
-    "every",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
     "array_agg",
-    "percentile_cont",
-    "percentile_disc",
     "histogram",
     "regr_slope",
-    "approx_count_distinct",
-    "approx_quantile",
-    "max_by",
-    "min_by",
     "list",
 };
 
@@ -83,7 +76,7 @@ bool sql_is_aggregate(const char *name)
             return true;
         }
     }
-    return function_of(name) != EXEC_AGG_NONE;
+    return find(name) != NULL;
 }
 
 const char *sql_aggregate_name(uint32_t index)
@@ -105,35 +98,13 @@ static struct exec_measure *measure_push(struct plan_builder *plan, struct sql_a
     return &into->measures[into->measure_count++];
 }
 
-/* Arguments and FILTER are over the aggregate's input; an aggregate in them is an error. */
-static bool lower_inside(struct sql_lowering *lowering, json_t *body, struct exec_measure *measure)
-{
-    struct sql_lowering inside = *lowering;
-    json_t *args = json_object_get(body, "args"), *filter = json_object_get(body, "agg_filter");
-    const size_t count = json_array_size(args);
-    uint32_t *lowered = builder_alloc(lowering->plan, (count + 1) * sizeof *lowered);
-
-    inside.scope = lowering->aggregates->input;
-    inside.aggregates = NULL;
-    for (size_t i = 0; i < count; i++) {
-        lowered[i] = sql_lower_expr(&inside, json_array_get(args, i));
-        if (lowered[i] == 0) {
-            return false;
-        }
-    }
-    measure->args = lowered;
-    measure->arg_count = (uint32_t)count;
-    if (filter != NULL) {
-        measure->filter = sql_lower_expr(&inside, filter);
-    }
-    return filter == NULL || measure->filter != 0;
-}
-
 uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, json_t *body,
                              long location)
 {
-    struct exec_measure measure = {.function = function_of(name)};
+    const struct aggregate_name *found = find(name);
     struct sql_aggregates *into = lowering->aggregates;
+    struct sql_lowering inside = *lowering;
+    struct exec_measure measure = {0};
 
     if (into == NULL) {
         return sql_refuse(lowering, location, EXEC_BAD_SPEC,
@@ -143,26 +114,22 @@ uint32_t sql_lower_aggregate(struct sql_lowering *lowering, const char *name, js
         return sql_refuse(lowering, location, EXEC_LIMIT, "more than %d aggregates",
                           SQL_MEASURES_MAX);
     }
-    if (measure.function == EXEC_AGG_NONE) {
+    if (found == NULL) {
         return sql_refuse(
             lowering, location, EXEC_NOT_IMPLEMENTED,
             "the aggregate %.40s() is not implemented yet; 'morsel help functions' lists "
             "those there are",
             name);
     }
-    if (json_object_get(body, "agg_order") != NULL) {
-        return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
-                          "ORDER BY inside an aggregate is not implemented yet");
-    }
-    if (!lower_inside(lowering, body, &measure)) {
-        return 0;
-    }
-    if (measure.function == EXEC_AGG_COUNT && measure.arg_count == 0) {
+    measure.function = found->function;
+    if (measure.function == EXEC_AGG_COUNT && json_array_size(json_object_get(body, "args")) == 0) {
         measure.function = EXEC_AGG_COUNT_STAR;
-    } else if (measure.arg_count != argument_count(measure.function)) {
-        return sql_refuse(lowering, location, EXEC_BAD_SPEC, "%.40s() takes %s, not %u", name,
-                          argument_count(measure.function) == 1 ? "one argument" : "two arguments",
-                          measure.arg_count);
+    }
+    /* What is inside is over the aggregate's input; an aggregate there is an error. */
+    inside.scope = into->input;
+    inside.aggregates = NULL;
+    if (!sql_lower_measure(&inside, name, found->shape, body, location, &measure)) {
+        return 0;
     }
     if (json_is_true(json_object_get(body, "agg_distinct"))) {
         measure.distinct = measure.function != EXEC_AGG_COUNT;

@@ -133,7 +133,7 @@ static json_t *strip_minus(json_t *node, bool *minus_out)
     return *minus_out ? json_object_get(a_expr, "rexpr") : node;
 }
 
-static enum exec_direction direction_of(json_t *sort_by, bool minus)
+enum exec_direction sql_sort_direction(json_t *sort_by, bool minus)
 {
     const char *dir = json_string_value(json_object_get(sort_by, "sortby_dir"));
     const char *nulls = json_string_value(json_object_get(sort_by, "sortby_nulls"));
@@ -170,7 +170,7 @@ enum exec_code sql_lower_order(struct sql_lowering *lowering, struct exec_sort_k
         }
         json_t *node = strip_minus(json_object_get(sort_by, "node"), &minus);
         keys[i].expr = sql_lower_expr(lowering, node);
-        keys[i].direction = direction_of(sort_by, minus);
+        keys[i].direction = sql_sort_direction(sort_by, minus);
         code = keys[i].expr == 0 ? lowering->err->code : EXEC_OK;
     }
     json_decref(select);

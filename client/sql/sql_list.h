@@ -34,6 +34,9 @@ uint32_t sql_lower_text(struct sql_lowering *lowering);
 enum exec_code sql_lower_order(struct sql_lowering *lowering, struct exec_sort_key **keys_out,
                                uint32_t *count_out);
 
+/* Of a SortBy node; minus: the key was written with a minus, see sql_lower_order. */
+enum exec_direction sql_sort_direction(json_t *sort_by, bool minus);
+
 #define SQL_SELECT_PREFIX "SELECT "
 #define SQL_ORDER_PREFIX "SELECT 1 ORDER BY "
 

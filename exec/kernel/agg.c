@@ -1,6 +1,7 @@
 #include "kernel/agg.h"
 
 #include "kernel/agg_moments.h"
+#include "kernel/agg_sketch.h"
 #include "kernel/big_magnitude.h"
 #include "vec/each_name.h"
 #include "vec/value.h"

@@ -37,8 +37,8 @@ typedef bool agg_combine_fn(unsigned char *const *into, unsigned char *const *fr
                             uint32_t offset, struct nu_arena *strings);
 
 /* Results of rows[0..count-1] into a flat column; sets the valid bits (zero before) of those that
- * are not null. `scale` is the argument's (decimals). Returns the first row whose result does not
- * fit its type, `count` when all do. */
+ * are not null. `scale` is the argument's (decimals); APPROX_QUANTILE: its fraction in billionths.
+ * Returns the first row whose result does not fit its type, `count` when all do. */
 typedef uint32_t agg_finish_fn(unsigned char *const *rows, uint32_t count, uint32_t offset,
                                int32_t scale, void *out, uint64_t *valid);
 

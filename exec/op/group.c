@@ -98,16 +98,17 @@ static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exe
     const struct group_measure *measure = &group->plan.measures[m];
     const struct exec_type input = input_type(measure);
 
-    *aggregate = (struct group_aggregate){.measure = *measure,
-                                          .form = group_measure_form(measure),
-                                          .kernel = group_kernel(measure, &input),
-                                          .input = UINT32_MAX,
-                                          .gate = UINT32_MAX,
-                                          .scale = input.scale,
-                                          .keeps_nulls = measure->function == EXEC_AGG_FIRST ||
-                                                         measure->function == EXEC_AGG_LAST,
-                                          .owns_input = has_input(measure),
-                                          .owns_state = true};
+    *aggregate = (struct group_aggregate){
+        .measure = *measure,
+        .form = group_measure_form(measure),
+        .kernel = group_kernel(measure, &input),
+        .input = UINT32_MAX,
+        .gate = UINT32_MAX,
+        .scale = measure->function == EXEC_AGG_APPROX_QUANTILE ? (int32_t)(measure->fraction * 1e9)
+                                                               : input.scale,
+        .keeps_nulls = measure->function == EXEC_AGG_FIRST || measure->function == EXEC_AGG_LAST,
+        .owns_input = has_input(measure),
+        .owns_state = true};
     share(group, m);
     if (aggregate->owns_input) {
         add_inputs(group, aggregate, input_types);

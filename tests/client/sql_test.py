@@ -38,6 +38,18 @@ select count(*), sum(k), min(v), avg(v) from empty
 select k, sum(v) from empty group by k
 select sum(amount) / count(*) from o where city = 'Rome'
 select k, count(distinct v), count(*), sum(v) from n group by k
+select string_agg(city, ',' order by id) from o
+select string_agg(distinct city, ';' order by city desc) from o
+select city, median(amount), quantile_cont(amount, 0.25), quantile_disc(id, 0.5) from o group by city
+select percentile_cont(0.5) within group (order by amount), percentile_disc(0.3) within group (order by id) from o
+select mode(c), mode() within group (order by c) from w
+select first(city order by amount desc nulls last), last(city order by id), any_value(city order by id) from o
+select arg_min(city, amount), max_by(id, amount) from o
+select bool_and(amount > 0), bool_or(id > 4), every(id > 0) from o | select bool_and(amount > 0), bool_or(id > 4), bool_and(id > 0) from o
+select bit_and(id), bit_or(id), bit_xor(id) from o
+select var_pop(amount), stddev_pop(amount), corr(id, amount), covar_samp(id, amount) from o
+select approx_count_distinct(city), approx_count_distinct(amount) from o
+select sum(distinct v) filter (where k < 3), avg(distinct v), median(distinct v) from n
 select count(distinct k), sum(distinct k), min(v) from n
 select count(distinct k) from empty
 select k, count(*) filter (where v > 10) from n group by k
@@ -71,6 +83,7 @@ select date_trunc('month', day), day - date '2020-01-01' from o
 select greatest(amount, id), least(amount, 3), concat(city, '!', id::varchar) from o
 select length(city), lower(city), substring(city from 2 for 2), abs(amount), round(amount), floor(amount), ceil(amount) from o
 select city, var_pop(amount), stddev_samp(amount), covar_pop(id, amount) from o group by city
+select city, var_pop(amount), stddev_samp(amount), corr(id, amount) from o group by city | select city, var_pop(amount), stddev_samp(amount), nullif(corr(id, amount), 'nan'::double) from o group by city
 select sqrt(16), power(2, 10), exp(0), ln(1)
 select 1, 'a', true, 0.1 + 0.2, 0.06 + 0.01
 select 1 as x where 1 = 2
@@ -202,7 +215,10 @@ REFUSED = [
     ("select id + 'a' from o", "add does not take (int64, utf8)"),
     ("select o.id from o, lateral (select 1) t", "LATERAL"),
     ("select (select v from n where n.k = o.id) from o", "names columns of the query around it"),
-    ("select string_agg(city, ',') from o", "byte 8: the aggregate string_agg()"),
+    ("select string_agg(city, city) from o", "byte 25: string_agg() takes a constant separator"),
+    ("select quantile_cont(amount, 2) from o", "the fraction must be a number from 0 to 1"),
+    ("select median(city) from o", "quantile_cont of utf8"),
+    ("select sum(distinct *) from o", "byte"),
     ("select city, regr_slope(id, amount) from o group by city", "byte 14: the aggregate regr_slope() is not implemented"),
     ("select day + interval '1 month' from o", "months and years"),
     ("select id from o join p using (nope)", "USING: column 'nope' is missing"),

@@ -28,8 +28,9 @@ struct fixture {
     uint32_t null_percent, hot_percent;
     const struct exec_type *types; /* keys, then arguments; two int64 follow for filters */
     uint32_t key_count, argument_count;
-    bool filter; /* of every second measure */
-    bool more;   /* functions too */
+    bool filter;      /* of every second measure */
+    bool more;        /* functions too */
+    bool approximate; /* the count of distinct values too */
     uint64_t seed;
 };
 
@@ -158,6 +159,17 @@ static void add_measure(struct grouped *grouped, struct harness *harness,
                                 .type = measure->type};
 }
 
+/* Exact where a group has 512 distinct values at most. */
+static void add_approximate(struct grouped *grouped, struct harness *harness, uint32_t column)
+{
+    static const struct wanted_function approximate = {EXEC_AGG_APPROX_COUNT_DISTINCT, false, 0};
+    const uint32_t m = grouped->measure_count;
+
+    add_measure(grouped, harness, &approximate, column, grouped->fixture.filter);
+    grouped->wanted[m].function = EXEC_AGG_COUNT_DISTINCT;
+    grouped->wanted[m].distinct = true;
+}
+
 static void add_measures(struct grouped *grouped, struct harness *harness, uint32_t column)
 {
     for (uint32_t f = 0; f < FUNCTION_COUNT; f++) {
@@ -166,6 +178,9 @@ static void add_measures(struct grouped *grouped, struct harness *harness, uint3
     for (uint32_t f = 0; grouped->fixture.more && f < MORE_COUNT; f++) {
         add_measure(grouped, harness, &more_functions[f], column,
                     grouped->fixture.filter && f % 2 == 0);
+    }
+    if (grouped->fixture.approximate) {
+        add_approximate(grouped, harness, column);
     }
 }
 
@@ -271,6 +286,7 @@ Test(group, every_function_over_every_type)
         const struct exec_type types[] = {TYPE_OF(INT32), all_types[t]};
         for (uint32_t filter = 0; filter < 2; filter++) {
             struct fixture fixture = plain();
+            fixture.approximate = true;
             fixture.more = true;
             fixture.types = types;
             fixture.distinct = 20;
