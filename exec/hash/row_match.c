@@ -14,6 +14,11 @@ typedef void match_fn(const struct row_column *column, const struct vec *vec,
                       const uint16_t *source, uint32_t count, unsigned char *const *rows,
                       uint8_t *alive);
 
+/* The candidates that are equal, to match_out; returns how many. */
+typedef uint32_t match_one_fn(const struct row_column *column, const void *data,
+                              const struct batch *batch, const uint16_t *positions, uint32_t count,
+                              unsigned char *const *rows, uint16_t *match_out);
+
 #define K_TEMPLATE "hash/row_match.tmpl.h"
 #include "vec/each_type.h"
 #undef K_TEMPLATE
@@ -23,12 +28,16 @@ typedef int compare_fn(const unsigned char *a, const unsigned char *b);
 
 static const struct {
     match_fn *match;
+    match_one_fn *match_one;
     equal_fn *equal;
     compare_fn *compare;
 } storages[VEC_STORAGE_COUNT] = {
-#define VEC_INTEGER(TAG, tag, c_type) [VEC_##TAG] = {match_##tag, equal_##tag, compare_##tag},
-#define VEC_FLOAT(TAG, tag, c_type) [VEC_##TAG] = {match_##tag, equal_##tag, compare_##tag},
-#define VEC_VIEW(TAG, tag, c_type) [VEC_##TAG] = {match_##tag, equal_##tag, compare_##tag},
+#define VEC_INTEGER(TAG, tag, c_type) \
+    [VEC_##TAG] = {match_##tag, match_one_##tag, equal_##tag, compare_##tag},
+#define VEC_FLOAT(TAG, tag, c_type) \
+    [VEC_##TAG] = {match_##tag, match_one_##tag, equal_##tag, compare_##tag},
+#define VEC_VIEW(TAG, tag, c_type) \
+    [VEC_##TAG] = {match_##tag, match_one_##tag, equal_##tag, compare_##tag},
 #include "vec/vec_types.def"
 };
 
@@ -78,6 +87,13 @@ uint32_t row_match(const struct row_layout *layout, uint32_t first, uint32_t cou
             match_out[i] = (uint16_t)i;
         }
         return candidate_count;
+    }
+    if (count == 1 && positions != NULL && rest_out == NULL && match_out != NULL &&
+        keys[0].valid == NULL && !keys[0].constant) {
+        const struct row_column *column = &layout->columns[first];
+        assert(keys[0].kind == column->kind);
+        return storages[vec_storage(column->kind)].match_one(column, keys[0].data, batch, positions,
+                                                             candidate_count, rows, match_out);
     }
     for (uint32_t done = 0; done < candidate_count; done += BATCH_ROWS) {
         const uint32_t left = candidate_count - done;

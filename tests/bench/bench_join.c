@@ -1,6 +1,6 @@
 /* Rows a second of one worker through a join of int64 keys, build and probe apart: unique keys in
- * random order, probes that all hit, one in ten that hits, and a build side with 16 rows a key.
- *   bench_join [build_rows [probe_rows]] */
+ * random order, probes that all hit, one in ten that hits, and a build side with 16 rows a key;
+ * then the first two again through a dense map. bench_join [build_rows [probe_rows]] */
 #include "bench/bench_clock.h"
 #include "exec/op_harness.h"
 #include "op/join.h"
@@ -48,7 +48,7 @@ static void push_all(struct harness *harness, struct op_sink *sink, struct opera
     }
 }
 
-static void bench(const char *name, uint64_t build_rows, uint64_t build_distinct,
+static void bench(const char *name, bool dense, uint64_t build_rows, uint64_t build_distinct,
                   uint64_t probe_rows, uint64_t probe_distinct)
 {
     const struct join_output outputs[] = {{false, 1}, {true, 1}};
@@ -85,8 +85,11 @@ static void bench(const char *name, uint64_t build_rows, uint64_t build_distinct
     snprintf(what, sizeof what, "%s: build sink", name);
     bench_print(what, (double)build_rows, bench_seconds() - start);
     start = bench_seconds();
+    if (dense) {
+        harness_run_source(&harness, join_dense_source(join));
+    }
     harness_run_source(&harness, join_directory_source(join));
-    snprintf(what, sizeof what, "%s: directory", name);
+    snprintf(what, sizeof what, "%s: %s", name, dense ? "map" : "directory");
     bench_print(what, (double)build_rows, bench_seconds() - start);
     start = bench_seconds();
     push_all(&harness, NULL, join_probe_operator(join), &probe);
@@ -105,9 +108,11 @@ int main(int argument_count, char **arguments)
     const uint64_t build_rows = argument_count > 1 ? strtoull(arguments[1], NULL, 10) : 1 << 14;
     const uint64_t probe_rows = argument_count > 2 ? strtoull(arguments[2], NULL, 10) : 1 << 16;
 
-    bench("unique, all hit", build_rows, build_rows, probe_rows, build_rows);
-    bench("unique, 1 in 10 hits", build_rows, build_rows, probe_rows, build_rows * 10);
-    bench("16 rows a key", build_rows, build_rows / 16, probe_rows, build_rows / 16);
-    bench("16 rows in all", 16, 16, probe_rows, 16);
+    bench("unique, all hit", false, build_rows, build_rows, probe_rows, build_rows);
+    bench("unique, 1 in 10 hits", false, build_rows, build_rows, probe_rows, build_rows * 10);
+    bench("16 rows a key", false, build_rows, build_rows / 16, probe_rows, build_rows / 16);
+    bench("16 rows in all", false, 16, 16, probe_rows, 16);
+    bench("dense, all hit", true, build_rows, build_rows, probe_rows, build_rows);
+    bench("dense, 1 in 10 hits", true, build_rows, build_rows, probe_rows, build_rows * 10);
     return 0;
 }
