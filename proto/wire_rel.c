@@ -19,6 +19,11 @@ SAME_JOIN(LEFT_MARK);
 SAME_JOIN(LEFT_ANTI_NULL_AWARE);
 SAME_JOIN(CROSS);
 SAME_JOIN(ASOF);
+#define SAME_ASOF(name) SAME(EXEC_ASOF_##name, MORSEL__V1__ASOF_DIRECTION__ASOF_DIRECTION_##name)
+SAME_ASOF(BACKWARD);
+SAME_ASOF(BACKWARD_STRICT);
+SAME_ASOF(FORWARD);
+SAME_ASOF(FORWARD_STRICT);
 #define SAME_STRATEGY(name) \
     SAME(EXEC_STRATEGY_##name, MORSEL__V1__JOIN_STRATEGY__JOIN_STRATEGY_##name)
 SAME_STRATEGY(SHARED_HASH);
@@ -150,20 +155,38 @@ static enum exec_code join_enums_read(const struct wire_reader *reader,
     return code;
 }
 
+static enum exec_code asof_read(const struct wire_reader *reader,
+                                const Morsel__V1__JoinRel *message, struct exec_rel *rel)
+{
+    const Morsel__V1__AsofMatch *asof = message->asof;
+
+    if (asof == NULL) {
+        return EXEC_OK;
+    }
+    rel->u.join.asof = (struct exec_asof){
+        .left = asof->left,
+        .right = asof->right,
+        .direction = (enum exec_asof_direction)asof->direction,
+        .keep_unmatched = asof->keep_unmatched,
+    };
+    return wire_enum_check(reader, "join.asof.direction", &morsel__v1__asof_direction__descriptor,
+                           (int)asof->direction, false, EXEC_ASOF_FORWARD_STRICT);
+}
+
 static enum exec_code join_read(const struct wire_reader *reader,
                                 const Morsel__V1__JoinRel *message, struct exec_rel *rel)
 {
     struct exec_join_key *keys;
     enum exec_code code;
 
-    if (message->asof != NULL) {
-        return wire_fail(reader, EXEC_NOT_IMPLEMENTED, "join.asof: not implemented yet");
-    }
     rel->kind = EXEC_REL_JOIN;
     rel->u.join.left = message->left;
     rel->u.join.right = message->right;
     rel->u.join.residual = message->residual;
     code = join_enums_read(reader, message, rel);
+    if (code == EXEC_OK) {
+        code = asof_read(reader, message, rel);
+    }
     if (code == EXEC_OK) {
         code = wire_count_check(reader, "join.keys", message->n_keys, EXEC_KEYS_MAX);
     }
@@ -388,6 +411,23 @@ static bool count_write(struct wire_memory *memory, int64_t count,
     return true;
 }
 
+static bool asof_write(struct wire_memory *memory, const struct exec_asof *asof,
+                       Morsel__V1__JoinRel *join)
+{
+    if (asof->direction == EXEC_ASOF_NONE) {
+        return true;
+    }
+    join->asof = wire_message_new(memory, &morsel__v1__asof_match__descriptor);
+    if (join->asof == NULL) {
+        return false;
+    }
+    join->asof->left = asof->left;
+    join->asof->right = asof->right;
+    join->asof->direction = (Morsel__V1__AsofDirection)asof->direction;
+    join->asof->keep_unmatched = asof->keep_unmatched;
+    return true;
+}
+
 static bool join_write(struct wire_memory *memory, const struct exec_rel *rel,
                        Morsel__V1__JoinRel *join)
 {
@@ -408,7 +448,7 @@ static bool join_write(struct wire_memory *memory, const struct exec_rel *rel,
         join->keys[i]->right = rel->u.join.keys[i].right;
         join->keys[i]->nulls_equal = rel->u.join.keys[i].nulls_equal;
     }
-    return join->keys != NULL;
+    return join->keys != NULL && asof_write(memory, &rel->u.join.asof, join);
 }
 
 static Morsel__V1__Measure *measure_write(struct wire_memory *memory,

@@ -24,7 +24,7 @@ enum push_result join_fail_memory(const struct join *join, const struct nu_arena
 bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *const *keys,
                     const struct batch *in, struct vec *keys_out)
 {
-    for (uint32_t k = 0; k < join->plan.key_count; k++) {
+    for (uint32_t k = 0; k < join->value_count; k++) {
         struct exec_error err = {0};
         if (expr_eval(keys[k], in, run->scratch, &keys_out[k], &err) != EXEC_OK) {
             join_fail(join, &err);
@@ -48,6 +48,8 @@ static enum exec_code check_plan(const struct join_plan *plan, struct exec_error
     assert(plan->kind != EXEC_JOIN_LEFT_ANTI_NULL_AWARE || plan->verdict != NULL ||
            plan->is_exists ||
            (plan->key_count == 1 && plan->residual == NULL && !plan->nulls_equal[0]));
+    assert(plan->asof == EXEC_ASOF_NONE || plan->kind <= EXEC_JOIN_LEFT);
+    assert(plan->asof == EXEC_ASOF_NONE || plan->residual == NULL);
     assert(!plan->emits_build || plan->kind >= EXEC_JOIN_LEFT_SEMI);
     return EXEC_OK;
 }
@@ -55,7 +57,7 @@ static enum exec_code check_plan(const struct join_plan *plan, struct exec_error
 /* A key that is a build column as it stands is that column's place in the row. */
 static void map_keys(struct join *join)
 {
-    for (uint32_t k = 0; k < join->plan.key_count; k++) {
+    for (uint32_t k = 0; k < join->value_count; k++) {
         const struct exec_type *type = expr_type(join->plan.build_keys[k]);
         uint32_t column;
         if (type->kind == EXEC_TYPE_FLOAT32 || type->kind == EXEC_TYPE_FLOAT64) {
@@ -70,7 +72,7 @@ static void map_keys(struct join *join)
 static void store_column(struct join *join, uint32_t column)
 {
     if (join->build_column[column] == UINT32_MAX) {
-        join->build_column[column] = join->plan.key_count + join->stored_count;
+        join->build_column[column] = join->value_count + join->stored_count;
         join->stored[join->stored_count++] = column;
     }
 }
@@ -95,18 +97,18 @@ static void choose_stored(struct join *join)
 static bool init_layout(struct join *join)
 {
     struct nu_arena *arena = &join->job->plan;
-    const uint32_t column_count = join->plan.key_count + join->stored_count;
+    const uint32_t column_count = join->value_count + join->stored_count;
     struct exec_type *types =
         nu_arena_alloc(arena, (column_count + 1) * sizeof *types, _Alignof(struct exec_type));
 
     if (types == NULL) {
         return false;
     }
-    for (uint32_t k = 0; k < join->plan.key_count; k++) {
+    for (uint32_t k = 0; k < join->value_count; k++) {
         types[k] = *expr_type(join->plan.build_keys[k]);
     }
     for (uint32_t s = 0; s < join->stored_count; s++) {
-        types[join->plan.key_count + s] = join->plan.build_types[join->stored[s]];
+        types[join->value_count + s] = join->plan.build_types[join->stored[s]];
     }
     return row_layout_init(&join->layout, arena, types, column_count,
                            join->keeps_build ? JOIN_MATCHED_BYTE + 1 : 8);
@@ -185,6 +187,7 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     }
     join->job = job;
     join->plan = *plan;
+    join->value_count = plan->key_count + (plan->asof != EXEC_ASOF_NONE);
     join->keeps_build = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL || plan->emits_build;
     join->keeps_probe = kind == EXEC_JOIN_LEFT || kind == EXEC_JOIN_FULL;
     join->exists_only = kind >= EXEC_JOIN_LEFT_SEMI && !plan->emits_build;

@@ -39,6 +39,10 @@ struct join_plan {
     /* LEFT_MARK and LEFT_ANTI_NULL_AWARE only, over the same columns; NULL: the one key decides.
      * Says true, false or unknown of each pair whose keys are equal and whose residual is true. */
     struct expr *verdict;
+    /* INNER and LEFT without residual: of the build rows with equal keys only the nearest is a
+     * candidate, by the value of build_keys[key_count] against that of probe_keys[key_count];
+     * nulls_equal[key_count] is false. EXEC_ASOF_NONE: all are. */
+    enum exec_asof_direction asof;
     bool is_exists; /* LEFT_MARK: what has no match is false, never unknown */
     /* LEFT_SEMI, LEFT_ANTI, LEFT_ANTI_NULL_AWARE, LEFT_MARK only: it is the build rows that are
      * asked about. They come out of the unmatched source, the probe pushes nothing, and every

@@ -40,9 +40,9 @@ static bool scatter_rows(struct join *join, struct pipe_run *run, const struct b
     for (uint32_t i = 0; join->keeps_build && i < count; i++) {
         build->rows[i][JOIN_MATCHED_BYTE] = 0;
     }
-    if (!row_scatter(&join->layout, 0, join->plan.key_count, in, build->keys, positions, count,
+    if (!row_scatter(&join->layout, 0, join->value_count, in, build->keys, positions, count,
                      build->rows, true, strings) ||
-        !row_scatter(&join->layout, join->plan.key_count, join->stored_count, in, stored, positions,
+        !row_scatter(&join->layout, join->value_count, join->stored_count, in, stored, positions,
                      count, build->rows, false, strings)) {
         join_fail_memory(join, strings, "strings of a join's build side");
         return false;
@@ -97,7 +97,7 @@ static enum push_result build_push_batch(struct join *join, struct pipe_run *run
         return PUSH_FAILED;
     }
     hash_keys(in, build->keys, join->plan.key_count, join->job->hash_bits_kept, build->hashes);
-    const uint32_t present = hash_present_positions(in, build->keys, join->plan.key_count,
+    const uint32_t present = hash_present_positions(in, build->keys, join->value_count,
                                                     join->plan.nulls_equal, build->positions);
     if (join->dense.wanted) {
         dense_bounds_add(&worker->bounds, in, &build->keys[0], build->positions, present);
@@ -153,7 +153,12 @@ static enum exec_code build_finish(struct op_sink *sink, struct job_context *job
         nu_arena_calloc(arena, join->partition_count * sizeof(struct hash_dir_build), 64);
     join->build_begun = nu_arena_calloc(arena, join->partition_count, 64);
     join->unmatched_units = nu_arena_calloc(arena, units * sizeof *join->unmatched_units, 64);
-    if (join->dirs.parts == NULL || join->builds == NULL || join->build_begun == NULL ||
+    if (join->plan.asof != EXEC_ASOF_NONE) {
+        join->asof_sorts =
+            nu_arena_calloc(arena, join->partition_count * sizeof *join->asof_sorts, 64);
+    }
+    if ((join->plan.asof != EXEC_ASOF_NONE && join->asof_sorts == NULL) ||
+        join->dirs.parts == NULL || join->builds == NULL || join->build_begun == NULL ||
         join->unmatched_units == NULL) {
         job_memory_error(err, arena->refused, "the directory of a join");
         err->rel = join->plan.rel;
@@ -229,7 +234,8 @@ static enum push_result build_partition(struct join *join, struct pipe_run *run,
     if (!join->build_begun[partition] && !begin_partition(join, run, partition)) {
         return PUSH_FAILED;
     }
-    while (!hash_dir_step(&join->builds[partition], DIRECTORY_STEP_ROWS)) {
+    while (!hash_dir_step(&join->builds[partition], DIRECTORY_STEP_ROWS) ||
+           !join_asof_step(join, partition, DIRECTORY_STEP_ROWS)) {
         if (pipe_time_is_up(run)) {
             run->out_of_time = true;
             return PUSH_SUSPEND;

@@ -30,7 +30,7 @@ bool join_dense_is_wanted(const struct join *join)
     const struct join_plan *plan = &join->plan;
 
     return kind_is_taken(plan->kind) && !join->keeps_build && plan->residual == NULL &&
-           plan->key_count == 1 && !plan->nulls_equal[0] &&
+           plan->asof == EXEC_ASOF_NONE && plan->key_count == 1 && !plan->nulls_equal[0] &&
            join->layout.column_count <= DENSE_COLUMNS_MAX &&
            dense_map_takes(join->layout.columns[0].kind);
 }

@@ -281,7 +281,7 @@ static enum push_result expand(struct join_probe_state *state)
  * ----------------------------------------------------------------------------------------- */
 
 /* Fills runs for the positions the cursor has not passed. */
-static void lookup(struct join_probe_state *state)
+static bool lookup(struct join_probe_state *state)
 {
     const struct join *join = state->join;
     const uint32_t first = state->run->cursors[state->index].position;
@@ -293,11 +293,15 @@ static void lookup(struct join_probe_state *state)
     }
     hash_dirs_lookup(&join->dirs, state->hashes, state->present + skip, state->present_count - skip,
                      state->run_rows, state->run_counts);
+    if (join->plan.asof != EXEC_ASOF_NONE && !join_asof_narrow(state, skip)) {
+        return false;
+    }
     state->run_max = 0;
     for (uint32_t p = 0; p < state->in->sel_count; p++) {
         const uint64_t run = state->run_counts[p];
         state->run_max = run > state->run_max ? run : state->run_max;
     }
+    return true;
 }
 
 static enum push_result probe_batch(struct join *join, struct pipe_run *run, uint32_t index,
@@ -319,7 +323,7 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
         return PUSH_FAILED;
     }
     hash_keys(in, state->keys, join->plan.key_count, join->job->hash_bits_kept, state->hashes);
-    state->present_count = hash_present_positions(in, state->keys, join->plan.key_count,
+    state->present_count = hash_present_positions(in, state->keys, join->value_count,
                                                   join->plan.nulls_equal, state->present);
     if (join->plan.emits_build) {
         atomic_store_explicit(&join->probe_has_rows, true, memory_order_relaxed);
@@ -327,7 +331,9 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
             atomic_store_explicit(&join->probe_has_null, true, memory_order_relaxed);
         }
     }
-    lookup(state);
+    if (!lookup(state)) {
+        return join_fail_memory(join, run->scratch, "a batch of a join's probe side");
+    }
     return join->exists_only ? join_exists_push(state) : expand(state);
 }
 

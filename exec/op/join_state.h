@@ -57,6 +57,13 @@ struct join_dense {
     struct dense_map map;
 };
 
+/* Where the sort of a partition's runs stands (join_asof.c). */
+struct join_asof_sort {
+    uint64_t begin, end; /* the run under way */
+    uint64_t left;       /* heap still to be made, or rows still to be taken off it */
+    enum { ASOF_FIND, ASOF_HEAP, ASOF_TAKE } phase;
+};
+
 struct join {
     struct op_sink sink;
     struct op_source directory;
@@ -65,6 +72,7 @@ struct join {
     struct job_context *job;
     struct join_plan plan;
 
+    uint32_t value_count; /* key expressions: the keys, and the value of an as-of join */
     struct row_layout layout;
     uint32_t stored_count;  /* build columns kept behind the keys */
     uint32_t *stored;       /* their numbers in the build input */
@@ -82,6 +90,7 @@ struct join {
     uint32_t partition_count;
     struct hash_dirs dirs;
     struct hash_dir_build *builds;
+    struct join_asof_sort *asof_sorts; /* a partition; NULL: not an as-of join */
     bool *build_begun;
     struct join_unmatched_unit *unmatched_units;
     struct join_dense dense;
@@ -166,6 +175,12 @@ enum push_result join_match(struct join_probe_state *state, struct join_candidat
 /* Pushes the pairs on as one batch; a NULL row is a null-extended one. */
 enum push_result join_push_pairs(struct join_probe_state *state, const uint16_t *positions,
                                  unsigned char *const *rows, uint32_t count);
+
+/* As-of joins: puts the rows of every run of a partition in order by keys, value, other columns; a
+ * step is about `rows` rows of work, true when it is done. Then narrows the runs of a batch that
+ * has been looked up, from `first` of its present positions on, to the nearest row each. */
+bool join_asof_step(struct join *join, uint32_t partition, uint64_t rows);
+bool join_asof_narrow(struct join_probe_state *state, uint32_t first);
 
 /* The probe of kinds that only ask whether there is a match. */
 enum push_result join_exists_push(struct join_probe_state *state);

@@ -17,13 +17,13 @@
 
 static enum exec_code join_supported(const struct plan_rel *rel, struct exec_error *err)
 {
-    if (rel->spec->u.join.kind == EXEC_JOIN_ASOF) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "join.kind: %s is not implemented yet",
-                         spec_join_name(rel->spec->u.join.kind));
-    }
     if (rel->spec->u.join.strategy == EXEC_STRATEGY_RADIX_HASH) {
         return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
                          "join.strategy: RADIX_HASH is not implemented yet");
+    }
+    if (rel->join_kind == EXEC_JOIN_ASOF && rel->spec->u.join.build_side == EXEC_BUILD_LEFT) {
+        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
+                         "join.build_side: LEFT is not implemented yet for as-of joins");
     }
     return EXEC_OK;
 }
@@ -184,6 +184,36 @@ static enum exec_code bind_keys(struct plan *plan, struct plan_rel *rel, struct 
     return EXEC_OK;
 }
 
+/* The values of an as-of join, behind the keys. */
+static enum exec_code bind_asof(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
+{
+    const struct exec_asof *asof = &rel->spec->u.join.asof;
+    char left_text[EXEC_TYPE_TEXT_BYTES], right_text[EXEC_TYPE_TEXT_BYTES];
+    struct expr *left, *right;
+    struct exec_type common;
+
+    if (rel->residual != NULL) {
+        return EXEC_FAIL(err, EXEC_TYPE_MISMATCH,
+                         "join.keys: an as-of join compares keys of one type only; cast int64 or "
+                         "float64");
+    }
+    if (plan_bind_expr(plan, rel, asof->left, &rel->inputs[0]->schema, &left, err) != EXEC_OK ||
+        plan_bind_expr(plan, rel, asof->right, &rel->inputs[1]->schema, &right, err) != EXEC_OK) {
+        return err->code;
+    }
+    const struct exec_type *a = expr_type(left), *b = expr_type(right);
+    if (!expr_common_type(a, b, &common) || (is_wide_integer(a) && is_float(b)) ||
+        (is_wide_integer(b) && is_float(a))) {
+        EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "join.asof: %s and %s have no common order; cast one",
+                  exec_type_text(a, left_text), exec_type_text(b, right_text));
+        err->expr = asof->left;
+        return err->code;
+    }
+    return expr_cast(&plan->job->plan, left, &common, &rel->exprs[rel->key_count], err) != EXEC_OK
+               ? err->code
+               : expr_cast(&plan->job->plan, right, &common, &rel->right_keys[rel->key_count], err);
+}
+
 /* ---- equations in the residual
  * ---------------------------------------------------------------------------------- */
 
@@ -306,7 +336,8 @@ static enum exec_code join_schema(struct plan *plan, struct plan_rel *rel, struc
             continue;
         }
         *field = right->fields[f];
-        field->not_null &= kind != EXEC_JOIN_LEFT && kind != EXEC_JOIN_FULL;
+        field->not_null &= kind != EXEC_JOIN_LEFT && kind != EXEC_JOIN_FULL &&
+                           !rel->spec->u.join.asof.keep_unmatched;
     }
     rel->schema = (struct exec_schema){fields, left->field_count + right_count};
     if (rel->schema.field_count > EXEC_COLUMNS_MAX) {
@@ -351,7 +382,9 @@ enum exec_code plan_bind_join(struct plan *plan, struct plan_rel *rel, struct ex
          plan_need_bool(rel->residual, residual, "join.residual", err) != EXEC_OK)) {
         return err->code;
     }
-    if (bind_keys(plan, rel, err) != EXEC_OK || plan_join_keys(plan, rel, err) != EXEC_OK) {
+    if (bind_keys(plan, rel, err) != EXEC_OK ||
+        (rel->join_kind == EXEC_JOIN_ASOF ? bind_asof(plan, rel, err)
+                                          : plan_join_keys(plan, rel, err)) != EXEC_OK) {
         return err->code;
     }
     return join_schema(plan, rel, err);

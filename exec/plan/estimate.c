@@ -164,6 +164,7 @@ static double join_rows(const struct plan_rel *rel)
         case EXEC_JOIN_LEFT: return fmax(left, inner);
         case EXEC_JOIN_RIGHT: return fmax(right, inner);
         case EXEC_JOIN_FULL: return fmax(fmax(left, right), inner);
+        case EXEC_JOIN_ASOF:
         case EXEC_JOIN_LEFT_MARK: return left;
         case EXEC_JOIN_LEFT_SEMI:
         case EXEC_JOIN_LEFT_ANTI:

@@ -123,6 +123,21 @@ static void detail_join_keys(struct text *text, const struct plan_rel *rel)
     }
 }
 
+static void detail_asof(struct text *text, const struct plan_rel *rel)
+{
+    static const char *const signs[] = {
+        [EXEC_ASOF_BACKWARD] = ">=",
+        [EXEC_ASOF_BACKWARD_STRICT] = ">",
+        [EXEC_ASOF_FORWARD] = "<=",
+        [EXEC_ASOF_FORWARD_STRICT] = "<",
+    };
+    char left[EXPR_TEXT_BYTES], right[EXPR_TEXT_BYTES];
+
+    expr_text(rel->exprs[rel->key_count], &rel->inputs[0]->schema, left, sizeof left);
+    expr_text(rel->right_keys[rel->key_count], &rel->inputs[1]->schema, right, sizeof right);
+    text_add(text, "%s %s %s", left, signs[rel->spec->u.join.asof.direction], right);
+}
+
 static void detail_measures(struct text *text, const struct plan_rel *rel)
 {
     for (uint32_t m = 0; m < rel->spec->u.aggregate.measure_count; m++) {
@@ -224,6 +239,9 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
             if (spec->kind == EXEC_REL_AGGREGATE && spec->u.aggregate.measure_count != 0) {
                 *name_out = "measures";
                 detail_measures(text, rel);
+            } else if (spec->kind == EXEC_REL_JOIN && rel->join_kind == EXEC_JOIN_ASOF) {
+                *name_out = "nearest";
+                detail_asof(text, rel);
             } else if (spec->kind == EXEC_REL_JOIN && rel->residual != NULL) {
                 *name_out = "residual";
                 detail_exprs(text, &rel->residual, 1, &rel->both, "");

@@ -111,15 +111,16 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
                                 const struct sides *sides, struct join_plan *join,
                                 struct exec_error *err)
 {
-    const uint32_t keys = rel->key_count;
+    const uint32_t keys = rel->key_count, exprs = plan_key_exprs(rel);
 
     *join = (struct join_plan){
         .rel = rel->index,
         .kind = rel->probe_kind,
         .key_count = keys,
-        .build_keys = move_keys(plan, sides->build_exprs, keys, &sides->build, err),
-        .probe_keys = move_keys(plan, sides->probe_exprs, keys, &sides->probe, err),
+        .build_keys = move_keys(plan, sides->build_exprs, exprs, &sides->build, err),
+        .probe_keys = move_keys(plan, sides->probe_exprs, exprs, &sides->probe, err),
         .nulls_equal = rel->nulls_equal,
+        .asof = rel->spec->u.join.asof.direction,
         .is_exists = rel->is_exists,
         .emits_build = rel->emits_build,
         .build_types = sides->build.types,

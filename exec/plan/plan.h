@@ -139,6 +139,11 @@ enum exec_code plan_bind_expr(struct plan *plan, const struct plan_rel *rel, uin
                               struct exec_error *err);
 enum exec_code plan_need_bool(const struct expr *expr, uint32_t index, const char *field,
                               struct exec_error *err);
+/* Expressions in exprs and right_keys of a join: behind the keys the values of an as-of join. */
+static inline uint32_t plan_key_exprs(const struct plan_rel *rel)
+{
+    return rel->key_count + (rel->join_kind == EXEC_JOIN_ASOF);
+}
 enum exec_code plan_bind_join(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
 /* Conjuncts of a join's residual that equate the sides become hash keys. */
 enum exec_code plan_join_keys(struct plan *plan, struct plan_rel *rel, struct exec_error *err);

@@ -22,7 +22,7 @@ static enum exec_code mark_join(struct plan *plan, struct plan_rel *rel, struct 
     struct plan_rel *left = rel->inputs[0], *right = rel->inputs[1];
     const uint32_t left_count = left->schema.field_count;
     const uint32_t right_count = right->schema.field_count;
-    const uint32_t keys = rel->key_count;
+    const uint32_t keys = plan_key_exprs(rel);
 
     for (uint32_t c = 0; c < rel->schema.field_count; c++) {
         if (c < left_count) {

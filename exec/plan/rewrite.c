@@ -110,8 +110,8 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
                    !any_raises(rel->exprs, rel->spec->u.sort.key_count) &&
                    push_down(plan, input, predicate, err);
         case EXEC_REL_JOIN: {
-            if (any_raises(rel->exprs, rel->key_count) ||
-                any_raises(rel->right_keys, rel->key_count) ||
+            if (any_raises(rel->exprs, plan_key_exprs(rel)) ||
+                any_raises(rel->right_keys, plan_key_exprs(rel)) ||
                 (rel->residual != NULL && expr_can_raise(rel->residual)) ||
                 (rel->verdict != NULL && expr_can_raise(rel->verdict))) {
                 return false;
@@ -295,6 +295,10 @@ static void choose_side(struct plan_rel *rel)
 
     rel->builds_left = wish == EXEC_BUILD_AUTO ? wants_left(rel) : wish == EXEC_BUILD_LEFT;
     rel->probe_kind = rel->join_kind;
+    if (rel->join_kind == EXEC_JOIN_ASOF) {
+        rel->probe_kind = rel->spec->u.join.asof.keep_unmatched ? EXEC_JOIN_LEFT : EXEC_JOIN_INNER;
+        rel->builds_left = false;
+    }
     if (!rel->builds_left) {
         return;
     }

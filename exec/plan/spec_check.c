@@ -334,6 +334,30 @@ static enum exec_code check_scan(const struct checker *checker, const struct exe
     }
 }
 
+static enum exec_code check_asof(const struct checker *checker, const struct exec_rel *rel)
+{
+    struct exec_error *err = checker->err;
+    const struct exec_asof *asof = &rel->u.join.asof;
+
+    if (rel->u.join.kind != EXEC_JOIN_ASOF) {
+        return asof->direction != EXEC_ASOF_NONE || asof->left != 0 || asof->right != 0 ||
+                       asof->keep_unmatched
+                   ? BAD("join.asof is for joins of kind ASOF")
+                   : EXEC_OK;
+    }
+    if (asof->direction <= EXEC_ASOF_NONE || asof->direction > EXEC_ASOF_FORWARD_STRICT) {
+        return BAD("join.asof.direction is missing");
+    }
+    if (rel->u.join.residual != 0) {
+        return BAD("join.residual: an as-of join has none");
+    }
+    if (check_count(checker, rel->u.join.key_count, 0, EXEC_KEYS_MAX - 1, "join.keys") != EXEC_OK ||
+        check_ref(checker, asof->left, "join.asof.left") != EXEC_OK) {
+        return err->code;
+    }
+    return check_ref(checker, asof->right, "join.asof.right");
+}
+
 static enum exec_code check_join(struct checker *checker, const struct exec_rel *rel, uint32_t self)
 {
     struct exec_error *err = checker->err;
@@ -360,6 +384,9 @@ static enum exec_code check_join(struct checker *checker, const struct exec_rel 
             check_ref(checker, rel->u.join.keys[k].right, "join.keys.right") != EXEC_OK) {
             return err->code;
         }
+    }
+    if (check_asof(checker, rel) != EXEC_OK) {
+        return err->code;
     }
     return rel->u.join.residual == 0 ? EXEC_OK
                                      : check_ref(checker, rel->u.join.residual, "join.residual");

@@ -88,6 +88,9 @@ static void make_asof(struct spec_builder *b)
 {
     const uint32_t left = spec_generator(b, "sequence", 10, 0);
     spec_join(b, EXEC_JOIN_ASOF, left, spec_generator(b, "sequence", 10, 0));
+    const uint32_t i = spec_column(b, "i"), f = spec_column(b, "f");
+    b->rels[b->rel_count - 1].u.join.asof =
+        (struct exec_asof){.left = i, .right = f, .direction = EXEC_ASOF_FORWARD};
 }
 
 static void make_residual_type(struct spec_builder *b)
@@ -131,7 +134,7 @@ Test(job_errors, name_their_place)
     expect_error(make_unknown_scan_column, EXEC_COLUMN_NOT_FOUND, 1, "it has: i, v, f, s");
     expect_error(make_not_bool, EXEC_TYPE_MISMATCH, 2, "int64, it must be bool");
     expect_error(make_key_types, EXEC_TYPE_MISMATCH, 3, "int64 and utf8 cannot be compared");
-    expect_error(make_asof, EXEC_NOT_IMPLEMENTED, 3, "asof");
+    expect_error(make_asof, EXEC_TYPE_MISMATCH, 3, "int64 and float64 have no common order");
     expect_error(make_residual_type, EXEC_TYPE_MISMATCH, 3, "join.residual is int64");
     expect_error(make_residual_name, EXEC_COLUMN_NOT_FOUND, 3, "'i'");
     expect_error(make_raise, EXEC_BAD_ARGUMENT, 2, "");

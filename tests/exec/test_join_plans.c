@@ -269,6 +269,155 @@ Test(join_plans, a_relation_used_more_than_once)
     expect_rows(make_twice, rows, 1);
 }
 
+/* ---- as of
+ * ----------------------------------------------------------------------------------------- */
+
+enum { ASOF_LEFT = 3000, ASOF_RIGHT = 40000, ASOF_KEYS = 5, ASOF_TIMES = 997 };
+
+struct asof_case {
+    enum exec_asof_direction direction;
+    bool keep_unmatched, with_key;
+    uint32_t workers;
+};
+
+static int64_t scattered(int64_t i, int64_t factor, int64_t modulus)
+{
+    return i * factor % modulus;
+}
+
+static uint32_t scattered_column(struct spec_builder *b, int64_t factor, int64_t modulus)
+{
+    const uint32_t i = spec_column(b, "i");
+    const uint32_t product = spec_call2(b, "multiply", i, spec_i64(b, factor));
+    return spec_call2(b, "modulo", product, spec_i64(b, modulus));
+}
+
+/* Columns k, t and i; t is NULL in every 11th row. */
+static uint32_t quotes(struct spec_builder *b, int64_t rows, int64_t factor)
+{
+    const uint32_t project = spec_project(b, spec_generator(b, "sequence", rows, 0));
+    const uint32_t eleventh = spec_call2(b, "ne", scattered_column(b, 1, 11), spec_i64(b, 0));
+    const uint32_t args[] = {eleventh, scattered_column(b, factor, ASOF_TIMES),
+                             spec_null(b, EXEC_TYPE_INT64)};
+
+    spec_item(b, "k", scattered_column(b, 3, ASOF_KEYS));
+    spec_item(b, "t", spec_call(b, "if", args, 3));
+    spec_item(b, "i", spec_column(b, "i"));
+    return project;
+}
+
+static void make_asof(struct spec_builder *b, const struct asof_case *wanted)
+{
+    const uint32_t left = quotes(b, ASOF_LEFT, 7919);
+    const uint32_t join = spec_join(b, EXEC_JOIN_ASOF, left, quotes(b, ASOF_RIGHT, 104729));
+    const uint32_t k = spec_column(b, "k"), t = spec_column(b, "t");
+
+    if (wanted->with_key) {
+        spec_on(b, k, k);
+    }
+    b->rels[join - 1].u.join.asof = (struct exec_asof){
+        .left = t,
+        .right = t,
+        .direction = wanted->direction,
+        .keep_unmatched = wanted->keep_unmatched,
+    };
+    spec_project(b, join);
+    spec_item(b, "left_i", spec_column_at(b, 3));
+    spec_item(b, "right_t", spec_column_at(b, 5));
+    spec_item(b, "right_k", spec_column_at(b, 4));
+    spec_item(b, "right_i", spec_column_at(b, 6));
+}
+
+/* Whether right row r is nearer than the best so far; ties go by (k, t, i), the way the direction
+ * looks. */
+static bool is_nearer(const struct asof_case *wanted, int64_t r, int64_t best)
+{
+    const int64_t t = scattered(r, 104729, ASOF_TIMES), k = scattered(r, 3, ASOF_KEYS);
+    const int64_t best_t = scattered(best, 104729, ASOF_TIMES);
+    const int64_t best_k = scattered(best, 3, ASOF_KEYS);
+    const bool backward = wanted->direction <= EXEC_ASOF_BACKWARD_STRICT;
+
+    if (best < 0) {
+        return true;
+    }
+    if (t != best_t) {
+        return backward == (t > best_t);
+    }
+    return k != best_k ? backward == (k > best_k) : backward == (r > best);
+}
+
+static int64_t nearest(const struct asof_case *wanted, int64_t l)
+{
+    const int64_t t = scattered(l, 7919, ASOF_TIMES), k = scattered(l, 3, ASOF_KEYS);
+    int64_t best = -1;
+
+    for (int64_t r = 0; l % 11 != 0 && r < ASOF_RIGHT; r++) {
+        const int64_t other = scattered(r, 104729, ASOF_TIMES);
+        const bool fits = wanted->direction == EXEC_ASOF_BACKWARD          ? other <= t
+                          : wanted->direction == EXEC_ASOF_BACKWARD_STRICT ? other < t
+                          : wanted->direction == EXEC_ASOF_FORWARD         ? other >= t
+                                                                           : other > t;
+        if (r % 11 != 0 && fits && (!wanted->with_key || scattered(r, 3, ASOF_KEYS) == k) &&
+            is_nearer(wanted, r, best)) {
+            best = r;
+        }
+    }
+    return best;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void expect_asof(const struct asof_case *wanted)
+{
+    struct exec_engine *engine = test_engine(wanted->workers, NULL);
+    struct spec_builder *b = malloc(sizeof *b);
+    static char texts[ASOF_LEFT][80];
+    static char *rows[ASOF_LEFT];
+    struct job_result result;
+    uint64_t count = 0;
+
+    cr_assert_not_null(b);
+    for (int64_t l = 0; l < ASOF_LEFT; l++) {
+        const int64_t r = nearest(wanted, l);
+        if (r >= 0) {
+            snprintf(texts[count], sizeof texts[0], "%d|%d|%d|%d", (int)l,
+                     (int)scattered(r, 104729, ASOF_TIMES), (int)scattered(r, 3, ASOF_KEYS),
+                     (int)r);
+        } else if (wanted->keep_unmatched) {
+            snprintf(texts[count], sizeof texts[0], "%d|\\N|\\N|\\N", (int)l);
+        }
+        rows[count] = texts[count];
+        count += r >= 0 || wanted->keep_unmatched;
+    }
+    qsort(rows, count, sizeof rows[0], compare_text);
+    spec_init(b);
+    make_asof(b, wanted);
+    job_run(engine, spec_job(b), &result);
+    cr_assert_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
+    job_result_sort(&result);
+    cr_expect_eq(result.row_count, count);
+    for (uint64_t r = 0; r < count && r < result.row_count; r++) {
+        cr_assert_str_eq(result.rows[r], rows[r], "direction %d", (int)wanted->direction);
+    }
+    job_result_fini(&result);
+    spec_fini(b);
+    free(b);
+    exec_engine_destroy(engine);
+}
+
+Test(join_plans, as_of)
+{
+    for (int direction = EXEC_ASOF_BACKWARD; direction <= EXEC_ASOF_FORWARD_STRICT; direction++) {
+        const struct asof_case with_key = {(enum exec_asof_direction)direction, true, true, 3};
+        const struct asof_case without = {(enum exec_asof_direction)direction, false, false, 1};
+        expect_asof(&with_key);
+        expect_asof(&without);
+    }
+}
+
 /* ---- stopping
  * --------------------------------------------------------------------------------- */
 

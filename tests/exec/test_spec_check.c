@@ -48,6 +48,14 @@ static void spoil_missing_input(void)
 {
     b.rels[sorted - 1].u.sort.input = 0;
 }
+static void spoil_asof(void)
+{
+    b.rels[joined - 1].u.join.kind = EXEC_JOIN_ASOF;
+}
+static void spoil_asof_kind(void)
+{
+    b.rels[joined - 1].u.join.asof.direction = EXEC_ASOF_FORWARD;
+}
 static void spoil_cross(void)
 {
     b.rels[joined - 1].u.join.kind = EXEC_JOIN_CROSS;
@@ -169,6 +177,8 @@ static const struct {
     {spoil_forward_input, EXEC_BAD_SPEC, 2, 0, "filter.input refers to relation 5"},
     {spoil_self_input, EXEC_BAD_SPEC, 2, 0, "filter.input refers to relation 2"},
     {spoil_missing_input, EXEC_BAD_SPEC, 6, 0, "sort.input is missing"},
+    {spoil_asof, EXEC_BAD_SPEC, 4, 0, "join.asof.direction is missing"},
+    {spoil_asof_kind, EXEC_BAD_SPEC, 4, 0, "join.asof is for joins of kind ASOF"},
     {spoil_cross, EXEC_BAD_SPEC, 4, 0, "a cross join has none"},
     {spoil_unused, EXEC_BAD_SPEC, 5, 0, "is not used"},
     {spoil_predicate_range, EXEC_BAD_SPEC, 2, 0, "filter.predicate refers to expression 99"},

@@ -145,6 +145,24 @@ struct exec_join_key {
     bool nulls_equal;
 };
 
+/* Which right row an ASOF join takes among those with equal keys. */
+enum exec_asof_direction {
+    EXEC_ASOF_NONE,
+    EXEC_ASOF_BACKWARD,        /* the last right value <= the left one */
+    EXEC_ASOF_BACKWARD_STRICT, /* < */
+    EXEC_ASOF_FORWARD,         /* the first right value >= the left one */
+    EXEC_ASOF_FORWARD_STRICT,  /* > */
+};
+
+/* Rows of one value: the last by the other columns read (FORWARD: the first). NULL matches nothing.
+ */
+struct exec_asof {
+    uint32_t left;  /* expression over the left input */
+    uint32_t right; /* expression over the right input */
+    enum exec_asof_direction direction;
+    bool keep_unmatched; /* left rows without a match stay */
+};
+
 enum exec_aggregate_function {
     EXEC_AGG_NONE,
     EXEC_AGG_COUNT_STAR,
@@ -250,6 +268,7 @@ struct exec_rel {
             uint32_t residual;
             enum exec_join_strategy strategy;
             enum exec_build_side build_side;
+            struct exec_asof asof; /* EXEC_JOIN_ASOF, else all zero */
         } join;
         struct {
             uint32_t input;
