@@ -19,6 +19,7 @@ class Cli(unittest.TestCase):
         self.write("people.csv", "id,name\n1,Ada\n2,\"Kurt, G.\"\n2,Alan\n9,Emmy\n")
         self.write("bad.csv", "id,amount\n1,1.5\n2,zz\n")
         self.write("ragged.csv", "a,b\n1,2\n3\n")
+        self.write("blank.csv", "a,b\n1,\n")
         self.write("long.json", json.dumps(LONG))
         self.write("count.json", json.dumps(LONG_COUNT))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("MORSEL")}
@@ -153,6 +154,8 @@ class Cli(unittest.TestCase):
             (5, ["run", "count.json", "--timeout", "100ms"], "deadline"),
             (6, ["group", "nothing.csv", "--agg", "count()"], "nothing.csv"),
             (6, ["group", "ragged.csv", "--by", "a", "--agg", "sum(b)"], "ragged.csv:3"),
+            (2, ["group", "blank.csv", "--by", "a", "--agg", "sum(b)"], "b has no value that tells its type; give it"),
+            (2, ["group", "orders.csv", "--by", "id", "--where", "id > 'x'"], "the text 'x' is compared with int64"),
             (6, ["group", "bad.csv", "--types", "amount:float64", "--agg", "sum(amount)"], "'amount': \"zz\""),
             (9, ["run", "long.json", "--timeout", "2s"], "deadline"),
         ]:

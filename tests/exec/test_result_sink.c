@@ -238,6 +238,7 @@ Test(result_sink, deadline_while_running)
 
     holder_wait_done(&holder);
     cr_expect_eq(exec_job_error(job)->code, EXEC_DEADLINE);
+    cr_expect_str_eq(exec_job_error(job)->detail, "the deadline of 100 ms has passed");
     exec_job_release(job);
     exec_engine_destroy(engine);
 }
@@ -267,7 +268,8 @@ Test(result_sink, more_rows_than_allowed)
 
     holder_wait_done(&holder);
     cr_expect_eq(exec_job_error(job)->code, EXEC_LIMIT);
-    cr_expect_not_null(strstr(exec_job_error(job)->detail, "more than 1000 rows"));
+    cr_expect_not_null(
+        strstr(exec_job_error(job)->detail, "more than 1000 rows (result_row_limit)"));
     exec_job_release(job);
 
     holder = (struct holder){.keep = 0};
