@@ -113,9 +113,7 @@ void select_join_frames(struct select_query *query, struct select_frame *left,
 {
     static const struct exec_type bool_type = {.kind = EXEC_TYPE_BOOL};
     struct plan_builder *plan = query->run->plan;
-    const uint32_t count = join->key_count == 0 ? 1 : join->key_count;
-    struct exec_join_key *keys = builder_alloc(plan, count * sizeof *keys);
-    const struct exec_literal one = {.type = {.kind = EXEC_TYPE_INT64}, .value.i64 = 1};
+    struct exec_join_key *keys = builder_alloc(plan, (join->key_count + 1) * sizeof *keys);
     const bool left_only =
         join->kind >= EXEC_JOIN_LEFT_SEMI && join->kind <= EXEC_JOIN_LEFT_ANTI_NULL_AWARE;
 
@@ -124,17 +122,13 @@ void select_join_frames(struct select_query *query, struct select_frame *left,
                                          .right = join->right_keys[k],
                                          .nulls_equal = join->nulls_equal};
     }
-    if (join->key_count == 0) { /* every row with every row: a key that is always equal */
-        keys[0].left = builder_literal(plan, &one, NULL);
-        keys[0].right = builder_literal(plan, &one, NULL);
-    }
     const struct exec_rel rel = {
         .kind = EXEC_REL_JOIN,
         .u.join = {.left = left->rel,
                    .right = right->rel,
                    .kind = join->kind,
                    .keys = keys,
-                   .key_count = count,
+                   .key_count = join->key_count,
                    .residual = join->residual},
     };
     left->rel = builder_rel(plan, &rel);

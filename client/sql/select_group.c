@@ -4,11 +4,6 @@
 
 /* ---- calls */
 
-struct call_search {
-    struct select_query *query;
-    uint32_t room;
-};
-
 static void add_call(struct select_query *query, uint32_t *room, json_t *node)
 {
     for (uint32_t c = 0; c < query->call_count; c++) {

@@ -108,8 +108,10 @@ static uint32_t lower_outer(struct inner *inner, json_t *tree)
     return expr;
 }
 
-/* inner = outer, as keys; other conditions go to `rest`. */
-static enum exec_code correlated_keys(struct inner *inner, struct select_join *join, json_t *rest)
+/* inner = outer, as keys; other conditions go to `rest`. When the join answers IN, its keys are the
+ * values compared and all of the conditions go to `rest`. */
+static enum exec_code correlated_keys(struct inner *inner, bool answers_in,
+                                      struct select_join *join, json_t *rest)
 {
     struct select_query *query = &inner->query;
     json_t *conjunct = NULL;
@@ -119,7 +121,7 @@ static enum exec_code correlated_keys(struct inner *inner, struct select_join *j
     {
         json_t *left = NULL, *right = NULL;
         const char *op = tree_operator(conjunct, &left, &right);
-        const bool equal = op != NULL && strcmp(op, "=") == 0;
+        const bool equal = !answers_in && op != NULL && strcmp(op, "=") == 0;
         const unsigned first = equal ? side_of(query, left) : 0;
         const unsigned second = equal ? side_of(query, right) : 0;
         if (first + second != 3 || first == 0 || second == 0) {
@@ -227,9 +229,11 @@ static enum exec_code in_keys(struct select_query *outer, struct inner *inner, j
     return EXEC_OK;
 }
 
-/* NOT IN under conditions on the outer row: no row for which x = y is true or NULL. */
-static enum exec_code not_in_residual(struct select_query *outer, struct inner *inner,
-                                      json_t *sublink, struct select_join *join)
+/* `x op y` of the value tested and the subquery's column, over the columns of both. `wanted` false:
+ * its negation; `unknown_counts`: NULL is taken for true in the end. */
+static enum exec_code compared(struct select_query *outer, struct inner *inner, json_t *sublink,
+                               const char *function, bool wanted, bool unknown_counts,
+                               struct select_join *join)
 {
     struct plan_builder *plan = outer->run->plan;
     const long location = (long)json_integer_value(json_object_get(sublink, "location"));
@@ -238,37 +242,68 @@ static enum exec_code not_in_residual(struct select_query *outer, struct inner *
     json_t *targets = json_object_get(inner->select, "targetList");
     json_t *target = json_object_get(json_array_get(targets, 0), "ResTarget");
 
-    if (inner->whole || json_array_size(targets) != 1 ||
-        tree_has(json_object_get(target, "val"), "A_Star")) {
-        sql_refuse(&outer->lowering, location, EXEC_NOT_IMPLEMENTED,
-                   "this kind of correlated NOT IN is not implemented yet");
-        return EXEC_NOT_IMPLEMENTED;
+    if (column_count(inner) != 1) {
+        sql_refuse(&outer->lowering, location, EXEC_BAD_SPEC,
+                   "the subquery has %zu columns, 1 is compared", column_count(inner));
+        return EXEC_BAD_SPEC;
     }
     frame_append(plan, &both, outer->frame);
+    const uint32_t left_count = both.count;
     frame_append(plan, &both, inner->query.frame);
     outer->frame_fixed = true; /* `both` is made */
     const uint32_t left = select_expr(outer, json_object_get(sublink, "testexpr"));
     outer->frame_fixed = false;
     inner->query.frame = &both;
     inner->query.frame_fixed = true;
-    const uint32_t right =
-        left == 0 ? 0 : select_expr(&inner->query, json_object_get(target, "val"));
+    const uint32_t right = left == 0 ? 0
+                           : inner->whole || tree_has(json_object_get(target, "val"), "A_Star")
+                               ? builder_column(plan, left_count + 1, NULL)
+                               : select_expr(&inner->query, json_object_get(target, "val"));
     inner->query.frame = before;
     inner->query.frame_fixed = false;
     if (right == 0) {
         return outer->run->err->code;
     }
     const uint32_t pair[] = {left, right};
-    const uint32_t maybe[] = {builder_call(plan, "eq", pair, 2, NULL),
-                              builder_literal(plan, &yes, NULL)};
-    join->residual =
-        select_both(outer, join->residual, builder_call(plan, "coalesce", maybe, 2, NULL));
+    const struct plan_origin origin = sql_origin(&outer->lowering, location);
+    uint32_t result = builder_call(plan, function, pair, 2, &origin);
+    result = wanted ? result : builder_call(plan, "not", &result, 1, NULL);
+    if (unknown_counts) {
+        const uint32_t maybe[] = {result, builder_literal(plan, &yes, NULL)};
+        result = builder_call(plan, "coalesce", maybe, 2, NULL);
+    }
+    join->residual = select_both(outer, join->residual, result);
     return EXEC_OK;
 }
 
 /* ---- semi, anti and mark joins */
 
-enum sublink_kind { SUBLINK_OTHER, SUBLINK_EXISTS, SUBLINK_IN, SUBLINK_NOT_IN, SUBLINK_VALUE };
+enum sublink_kind {
+    SUBLINK_OTHER,
+    SUBLINK_EXISTS,
+    SUBLINK_IN,
+    SUBLINK_NOT_IN,
+    SUBLINK_ANY, /* x < ANY (...) */
+    SUBLINK_ALL,
+    SUBLINK_VALUE,
+};
+
+/* The engine's function of a comparison; NULL: it is none. */
+static const char *comparison_of(json_t *sublink)
+{
+    static const struct {
+        const char *sql, *function;
+    } comparisons[] = {{"=", "eq"},  {"<>", "ne"}, {"<", "lt"},
+                       {"<=", "le"}, {">", "gt"},  {">=", "ge"}};
+    const char *op = tree_string(json_array_get(json_object_get(sublink, "operName"), 0));
+
+    for (size_t i = 0; op != NULL && i < sizeof comparisons / sizeof comparisons[0]; i++) {
+        if (strcmp(comparisons[i].sql, op) == 0) {
+            return comparisons[i].function;
+        }
+    }
+    return NULL;
+}
 
 static enum sublink_kind kind_of(json_t *sublink)
 {
@@ -282,59 +317,72 @@ static enum sublink_kind kind_of(json_t *sublink)
         return SUBLINK_EXISTS;
     }
     if (strcmp(type, "ANY_SUBLINK") == 0) {
-        return op == NULL || strcmp(op, "=") == 0 ? SUBLINK_IN : SUBLINK_OTHER;
+        return op == NULL || strcmp(op, "=") == 0 ? SUBLINK_IN
+               : comparison_of(sublink) != NULL   ? SUBLINK_ANY
+                                                  : SUBLINK_OTHER;
     }
     if (strcmp(type, "ALL_SUBLINK") == 0) {
-        return op != NULL && strcmp(op, "<>") == 0 ? SUBLINK_NOT_IN : SUBLINK_OTHER;
+        return op != NULL && strcmp(op, "<>") == 0 ? SUBLINK_NOT_IN
+               : comparison_of(sublink) != NULL    ? SUBLINK_ALL
+                                                   : SUBLINK_OTHER;
     }
     return strcmp(type, "EXPR_SUBLINK") == 0 ? SUBLINK_VALUE : SUBLINK_OTHER;
 }
 
-/* Fills join->kind for a condition; the keys and the residual of all of them. */
+/* Keys, residual and kind of the join that keeps the rows for which the condition holds (or, for
+ * EXISTS and IN, `marks` them).
+ *
+ * A row is kept by x op ANY when some pair is true, by NOT ... ANY when no pair is true or NULL; by
+ * x op ALL when no pair is false or NULL, by NOT ... ALL when some pair is false. */
 static enum exec_code condition_join(struct select_query *outer, struct inner *inner,
-                                     json_t *sublink, bool in, bool negated,
-                                     struct select_join *join)
+                                     json_t *sublink, enum sublink_kind kind, bool negated,
+                                     bool marks, struct select_join *join)
 {
     json_t *rest = json_array();
     const bool plain = json_array_size(inner->query.correlated) == 0;
-    size_t tested_count = 0;
+    const bool in = kind == SUBLINK_IN;
+    size_t tested_count = 1;
     enum exec_code code = EXEC_OK;
 
-    join->kind = negated ? EXEC_JOIN_LEFT_ANTI : EXEC_JOIN_LEFT_SEMI;
     if (in) {
         tested(sublink, &tested_count);
     }
-    if (in && negated && tested_count != 1) {
-        sql_refuse(&outer->lowering, (long)json_integer_value(json_object_get(sublink, "location")),
-                   EXEC_NOT_IMPLEMENTED, "NOT IN of several columns is not implemented yet");
-        code = EXEC_NOT_IMPLEMENTED;
-    }
-    if (code == EXEC_OK && in && (!negated || plain)) {
+    /* A NOT IN of one value under conditions is better hashed by those. */
+    const bool null_aware = in && (marks || (negated && (plain || tested_count != 1)));
+    join->kind = null_aware                         ? EXEC_JOIN_LEFT_ANTI_NULL_AWARE
+                 : negated == (kind != SUBLINK_ALL) ? EXEC_JOIN_LEFT_ANTI
+                                                    : EXEC_JOIN_LEFT_SEMI;
+    if (in && (!negated || null_aware)) {
         code = in_keys(outer, inner, sublink, join);
-        join->kind = negated ? EXEC_JOIN_LEFT_ANTI_NULL_AWARE : join->kind;
     }
     if (code == EXEC_OK) {
-        code = correlated_keys(inner, join, rest);
+        code = correlated_keys(inner, null_aware, join, rest);
     }
     if (code == EXEC_OK && json_array_size(rest) != 0) {
         code = lower_residual(inner, rest, &join->residual);
     }
-    if (code == EXEC_OK && in && negated && !plain) {
-        code = not_in_residual(outer, inner, sublink, join);
+    if (code == EXEC_OK && in && negated && !null_aware) {
+        code = compared(outer, inner, sublink, "eq", true, true, join);
+    }
+    if (code == EXEC_OK && kind == SUBLINK_ANY) {
+        code = compared(outer, inner, sublink, comparison_of(sublink), true, negated, join);
+    }
+    if (code == EXEC_OK && kind == SUBLINK_ALL) {
+        code = compared(outer, inner, sublink, comparison_of(sublink), false, !negated, join);
     }
     json_decref(rest);
     return code;
 }
 
-static enum exec_code join_condition(struct select_query *query, json_t *sublink, bool in,
-                                     bool negated)
+static enum exec_code join_condition(struct select_query *query, json_t *sublink,
+                                     enum sublink_kind kind, bool negated)
 {
     json_t *select = tree_body(json_object_get(sublink, "subselect"), "SelectStmt");
     struct select_join join = {0};
     struct inner inner;
 
     if (lower_inner(query, select, &inner) != EXEC_OK ||
-        condition_join(query, &inner, sublink, in, negated, &join) != EXEC_OK) {
+        condition_join(query, &inner, sublink, kind, negated, false, &join) != EXEC_OK) {
         inner_fini(&inner);
         return query->run->err->code;
     }
@@ -359,8 +407,8 @@ bool select_sublink_condition(struct select_query *query, json_t *conjunct,
     if (kind == SUBLINK_OTHER || kind == SUBLINK_VALUE || (kind == SUBLINK_NOT_IN && negated)) {
         return false;
     }
-    *code_out =
-        join_condition(query, sublink, kind != SUBLINK_EXISTS, negated || kind == SUBLINK_NOT_IN);
+    *code_out = kind == SUBLINK_NOT_IN ? join_condition(query, sublink, SUBLINK_IN, true)
+                                       : join_condition(query, sublink, kind, negated);
     return true;
 }
 
@@ -373,30 +421,17 @@ static uint32_t mark_value(struct select_query *query, json_t *sublink, bool in,
     struct plan_builder *plan = query->run->plan;
     struct select_join join = {0};
     struct inner inner;
-    enum exec_code code = lower_inner(query, select, &inner);
 
-    if (code == EXEC_OK && in && json_array_size(inner.query.correlated) != 0) {
-        sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                   "a correlated IN is only implemented as a condition of WHERE or HAVING");
-        code = EXEC_NOT_IMPLEMENTED;
-    }
-    if (code == EXEC_OK) {
-        code = condition_join(query, &inner, sublink, in, false, &join);
-    }
-    if (code == EXEC_OK && in && join.key_count != 1) {
-        sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                   "IN of several columns is only implemented as a condition");
-        code = EXEC_NOT_IMPLEMENTED;
-    }
-    if (code == EXEC_OK) {
-        join.kind = EXEC_JOIN_LEFT_MARK;
-        join.mark_id = select_new_id(query->run);
-        select_join_frames(query, query->frame, inner.query.frame, &join);
-    }
-    inner_fini(&inner);
-    if (code != EXEC_OK) {
+    if (lower_inner(query, select, &inner) != EXEC_OK ||
+        condition_join(query, &inner, sublink, in ? SUBLINK_IN : SUBLINK_EXISTS, false, true,
+                       &join) != EXEC_OK) {
+        inner_fini(&inner);
         return 0;
     }
+    join.kind = EXEC_JOIN_LEFT_MARK;
+    join.mark_id = select_new_id(query->run);
+    select_join_frames(query, query->frame, inner.query.frame, &join);
+    inner_fini(&inner);
     uint32_t mark = select_column(query, join.mark_id, location);
     if (!in) {
         const uint32_t pair[] = {mark, builder_literal(plan, &no, NULL)};
@@ -412,7 +447,7 @@ static enum exec_code group_inner(struct select_query *query, struct inner *inne
 {
     json_t *rest = json_array();
     uint32_t ids[EXEC_KEYS_MAX];
-    enum exec_code code = correlated_keys(inner, join, rest);
+    enum exec_code code = correlated_keys(inner, false, join, rest);
 
     if (code == EXEC_OK && json_array_size(rest) != 0) {
         sql_refuse(&query->lowering, sql_node_location(json_array_get(rest, 0)),
@@ -500,9 +535,13 @@ uint32_t select_sublink_value(struct select_query *query, json_t *sublink)
         case SUBLINK_VALUE:
             return is_plain_aggregate(select) ? aggregate_value(query, select, location)
                                               : row_value(query, select, location);
+        case SUBLINK_ANY:
+        case SUBLINK_ALL:
+            return sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
+                              "a comparison with ANY or ALL is only implemented as a condition of "
+                              "WHERE or HAVING");
         case SUBLINK_OTHER: break;
     }
     return sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                      "this kind of subquery (an operator with ANY or ALL, ARRAY) is not "
-                      "implemented yet");
+                      "this kind of subquery is not implemented yet");
 }

@@ -174,6 +174,19 @@ select day > '2020-01-01', count(*) from o group by day > '2020-01-01'
 select 7 from o having count(*) > 1
 select 7 from o having true
 select id from o where id not in (select k from n where n.v > o.amount and n.k = o.id)
+select id from o where id > any (select k from n)
+select id from o where not (id > any (select k from n))
+select id from o where id >= all (select k from n where k is not null)
+select id from o where id >= all (select k from n)
+select id from o where not (id >= all (select k from n))
+select id from o where id < all (select k from n where n.v > o.amount)
+select id from o where amount >= all (select amount from o where amount is not null)
+select a, b from w where (a, b) not in (select k, v / 10 from n)|select a, b from w where (a, b) not in (select k, v // 10 from n)
+select a, (a, b) in (select k, v / 10 from n) from w|select a, (a, b) in (select k, v // 10 from n) from w
+select id, id in (select k from n where n.v > o.amount) from o
+select id, id in (select k + 1 from n where n.k = o.id or n.k is null) from o
+select count(distinct id), avg(id), count(distinct city) from o
+select city, count(distinct id) filter (where id > 1), sum(distinct id) from o group by city
 select min(x) from (select id % 2 as x, max(amount) as m from o group by id % 2) t where m > 0
 """.strip().splitlines()
 
@@ -224,7 +237,7 @@ REFUSED = [
     ("select id from o join p using (nope)", "USING: column 'nope' is missing"),
     ("select cast(city as varchar(2)) from o", "byte 21: a length or precision"),
     ("select cast(amount as decimal) from o", "numeric(38, 6)"),
-    ("select id from o where id > any (select id from p)", "byte 27: this kind of subquery"),
+    ("select id > any (select id from p) from o", "byte 11: a comparison with ANY or ALL"),
     ("select 1 union select 1, 2", "1 and 2 columns"),
     ("select * from o tablesample system (10)", "byte"),
 ]
