@@ -109,6 +109,8 @@ static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exe
         .keeps_nulls = measure->function == EXEC_AGG_FIRST || measure->function == EXEC_AGG_LAST,
         .owns_input = has_input(measure),
         .owns_state = true};
+    group->keeps_rows =
+        group->keeps_rows || aggregate->form == GROUP_SET || aggregate->form == GROUP_BAG;
     share(group, m);
     if (aggregate->owns_input) {
         add_inputs(group, aggregate, input_types);

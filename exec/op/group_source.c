@@ -1,4 +1,5 @@
 #include "hash/hash_bits.h"
+#include "op/group_order.h"
 #include "op/group_state.h"
 
 #include <stddef.h>
@@ -229,6 +230,29 @@ static enum push_result emit(struct group *group, struct pipe_run *run,
     return pipe_push_source(run, &out);
 }
 
+/* Groups of one batch: fewer where they keep many rows to sort, so that a step stays short. */
+static uint32_t emit_count(const struct group *group, const struct group_partition *partition)
+{
+    const uint32_t left = partition->chunk->row_count - partition->row;
+    const uint32_t count = left < BATCH_ROWS ? left : BATCH_ROWS;
+    uint64_t kept = 0;
+
+    for (uint32_t i = 0; group->keeps_rows && i < count; i++) {
+        const unsigned char *row =
+            partition->chunk->rows + (size_t)(partition->row + i) * partition->table->row_bytes;
+        for (uint32_t m = 0; m < group->plan.measure_count; m++) {
+            const struct group_aggregate *aggregate = &group->aggregates[m];
+            kept += aggregate->form == GROUP_SET || aggregate->form == GROUP_BAG
+                        ? tuple_count(aggregate, row)
+                        : 0;
+        }
+        if (kept > GROUP_EMIT_KEPT_ROWS) {
+            return i + 1;
+        }
+    }
+    return count;
+}
+
 /* Pushes the groups of one chunk at most, a batch of them. */
 static enum push_result emit_some(struct group *group, struct pipe_run *run,
                                   struct group_partition *partition)
@@ -239,8 +263,7 @@ static enum push_result emit_some(struct group *group, struct pipe_run *run,
         partition->phase = GROUP_EMITTED;
         return PUSH_MORE;
     }
-    const uint32_t left = partition->chunk->row_count - partition->row;
-    const uint32_t count = left < BATCH_ROWS ? left : BATCH_ROWS;
+    const uint32_t count = emit_count(group, partition);
     const enum push_result result = emit(group, run, partition, count);
     nu_arena_rewind(run->scratch, mark);
     if (result != PUSH_MORE) {

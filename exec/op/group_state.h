@@ -28,7 +28,8 @@ enum {
     GROUP_BACKLOG_ROWS = 16 << 10, /* about 1 ms of replay */
     GROUP_BACKLOG_BYTES = 8 << 20, /* strings included */
     GROUP_UNPARTITIONED_ROWS = 4 << 10, /* of all hot tables: below, one unit merges everything */
-    GROUP_WINDOW_ROWS = 64 << 10,       /* between two judgements of the hot table's use */
+    GROUP_EMIT_KEPT_ROWS = 32 << 10, /* sorted for one batch of output, but for one group's own */
+    GROUP_WINDOW_ROWS = 64 << 10,    /* between two judgements of the hot table's use */
 };
 
 struct group_aggregate {
@@ -84,6 +85,7 @@ struct group {
     struct group_aggregate *aggregates;
     uint32_t input_count;
     uint8_t *input_kinds;
+    bool keeps_rows; /* some aggregate is a SET or a BAG */
     uint32_t state_bytes;
     uint64_t hot_row_limit;
     uint32_t radix_bits; /* of backlogs and partitions */

@@ -404,7 +404,9 @@ static enum exec_code check_measure_extras(const struct checker *checker,
         return BAD("aggregate.measures '%s': %s takes no order", measure->name, function->text);
     }
     if (check_count(checker, measure->order_count, 0, EXEC_KEYS_MAX, "aggregate.measures.order") !=
-        EXEC_OK) {
+            EXEC_OK ||
+        check_order(checker, measure->order, measure->order_count, "aggregate.measures.order") !=
+            EXEC_OK) {
         return err->code;
     }
     if (measure->parameter_count > (uint32_t)takes_parameter ||

@@ -468,7 +468,7 @@ Test(group, memory_is_bounded_by_groups, .timeout = 60)
     cr_assert_lt(often, 2 * once, "%d MiB then %d MiB", (int)(once >> 20), (int)(often >> 20));
 }
 
-Test(group, a_small_budget_is_an_error)
+static void small_budgets(bool more, uint32_t rows)
 {
     static struct grouped grouped;
     static const struct exec_type types[] = {TYPE_OF(UTF8), TYPE_OF(UTF8)};
@@ -479,8 +479,9 @@ Test(group, a_small_budget_is_an_error)
         struct harness harness;
         grouped = (struct grouped){.fixture = plain()};
         grouped.fixture.types = types;
-        grouped.fixture.rows = 20000;
-        grouped.fixture.distinct = 20000;
+        grouped.fixture.rows = rows;
+        grouped.fixture.distinct = rows;
+        grouped.fixture.more = more;
         make_input(&grouped);
         harness_init(&harness, 2, 64, limit);
         struct group *group = create(&grouped, &harness);
@@ -496,6 +497,12 @@ Test(group, a_small_budget_is_an_error)
     }
     cr_assert_gt(refused, 0);
     cr_assert_lt(refused, tried);
+}
+
+Test(group, a_small_budget_is_an_error, .timeout = 60)
+{
+    small_budgets(false, 20000);
+    small_budgets(true, 4000);
 }
 
 Test(group, what_does_not_fit_is_named)

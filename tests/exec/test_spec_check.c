@@ -108,6 +108,38 @@ static void spoil_measure_arguments(void)
         (struct exec_measure *)(uintptr_t)b.rels[grouped - 1].u.aggregate.measures;
     measures[1].arg_count = 0;
 }
+static struct exec_measure *total(void)
+{
+    return (struct exec_measure *)(uintptr_t)&b.rels[grouped - 1].u.aggregate.measures[1];
+}
+static const struct exec_literal half = {.type = {.kind = EXEC_TYPE_FLOAT64}, .value.f64 = 0.5};
+static const struct exec_sort_key no_direction = {.expr = 1};
+static void spoil_measure_order(void)
+{
+    total()->order = &no_direction;
+    total()->order_count = 1;
+}
+static void spoil_measure_order_range(void)
+{
+    static const struct exec_sort_key far = {.expr = 99, .direction = EXEC_ASC_NULLS_LAST};
+    total()->function = EXEC_AGG_FIRST;
+    total()->order = &far;
+    total()->order_count = 1;
+}
+static void spoil_measure_direction(void)
+{
+    total()->function = EXEC_AGG_FIRST;
+    spoil_measure_order();
+}
+static void spoil_measure_parameters(void)
+{
+    total()->parameters = &half;
+    total()->parameter_count = 1;
+}
+static void spoil_measure_fraction(void)
+{
+    total()->function = EXEC_AGG_QUANTILE_CONT;
+}
 static void spoil_distinct_measure(void)
 {
     struct exec_measure *measures =
@@ -191,6 +223,12 @@ static const struct {
     {spoil_join_kind, EXEC_BAD_SPEC, 4, 0, "join.kind is missing"},
     {spoil_keys, EXEC_BAD_SPEC, 4, 0, "join.keys has 33 entries"},
     {spoil_measure_arguments, EXEC_BAD_SPEC, 5, 0, "'total' has 0 arguments"},
+    {spoil_measure_order, EXEC_BAD_SPEC, 5, 0, "'total': sum takes no order"},
+    {spoil_measure_order_range, EXEC_BAD_SPEC, 5, 0,
+     "aggregate.measures.order refers to expression 99"},
+    {spoil_measure_direction, EXEC_BAD_SPEC, 5, 0, "aggregate.measures.order has no direction"},
+    {spoil_measure_parameters, EXEC_BAD_SPEC, 5, 0, "'total' has 1 parameters, sum takes none"},
+    {spoil_measure_fraction, EXEC_BAD_SPEC, 5, 0, "0 parameters, quantile_cont takes a fraction"},
     {spoil_distinct_measure, EXEC_BAD_SPEC, 5, 0, "'n': count_star takes no distinct"},
     {spoil_phase, EXEC_NOT_IMPLEMENTED, 5, 0, "FINAL"},
     {spoil_direction, EXEC_BAD_SPEC, 6, 0, "sort.keys has no direction"},
