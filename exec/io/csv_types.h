@@ -21,8 +21,8 @@ enum csv_loss csv_value_loss(const struct exec_type *type, const char *text, siz
                              const void *value); /* size > 0 */
 
 /* What all values seen so far could be: bool, int64, uint64, decimal128(38,0) (whole numbers
- * beyond), float64 (no whole number of 2^53 or more), date32, timestamp[us], else utf8, as are numbers
- * led by zeros. */
+ * beyond), float64 (no whole number of 2^53 or more), date32, timestamp[us], else utf8, as are
+ * numbers led by zeros. */
 struct csv_guess {
     uint8_t excluded; /* classes no longer possible */
     bool seen;        /* a value that is not null */
