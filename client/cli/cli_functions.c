@@ -47,7 +47,7 @@ void cli_functions_print(FILE *to)
     print_aggregates(to);
     fputs("Functions (NULL in, NULL out unless told):\n", to);
     for (uint32_t i = 0; exec_function_info(i, &info); i++) {
-        char count[16] = "";
+        char count[32] = "";
         if (info.args_max == 0) {
             snprintf(count, sizeof count, "%u..", info.args_min);
         } else if (info.args_max > info.args_min) {
