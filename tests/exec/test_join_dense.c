@@ -231,8 +231,8 @@ Test(join_dense, partitions_in_threads, .timeout = 60)
 {
     for (uint32_t k = 0; k < KIND_COUNT; k++) {
         struct fixture fixture = plain(kinds[k]);
-        fixture.build_rows = 40000;
-        fixture.probe_rows = 400;
+        fixture.build_rows = 18000;
+        fixture.probe_rows = 120;
         fixture.spread = 2;
         fixture.null_percent = 2;
         fixture.miss_rows = 10;
