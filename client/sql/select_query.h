@@ -205,7 +205,15 @@ enum exec_code select_lower(struct select_run *run, json_t *select, struct selec
                             const struct select_cte *ctes, struct select_output *out);
 enum exec_code select_with(struct select_query *query, json_t *select);
 
-/* The relation of one row that SELECT without FROM is over. */
+/* ---- select_values.c */
+
+/* A relation of `count` rows with one column, the row's number from 0; adds it to the frame. */
 uint32_t select_rows(struct select_run *run, struct select_frame *frame, int64_t count);
+enum exec_code select_values(struct select_query *query, json_t *lists, struct select_output *out);
+
+/* A projection of `exprs` (over *query->frame) as the output. */
+void select_project(struct select_query *query, const uint32_t *exprs, const char **names,
+                    uint32_t count, struct select_output *out);
+bool select_is_null(json_t *node); /* the constant NULL */
 
 #endif
