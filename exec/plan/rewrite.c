@@ -259,6 +259,9 @@ static void fold_limit(struct plan_rel *limit)
 /* Building costs more than probing, and rows kept on the build side wait for a pipe of their own.
  */
 static const double LEFT_SEMI_FACTOR = 4;
+/* Two inner sides of equal counts: how many times fewer bytes the left one must have to be built.
+ */
+static const double INNER_MARGIN = 2;
 
 double plan_row_bytes(const struct plan_rel *rel)
 {
@@ -279,7 +282,11 @@ static bool wants_left(const struct plan_rel *rel)
 
     switch (rel->join_kind) {
         case EXEC_JOIN_RIGHT: return true;
-        case EXEC_JOIN_INNER: return known && left < right;
+        case EXEC_JOIN_INNER:
+            /* Fewer rows first; between equal counts bytes must differ clearly, for the writer of a
+             * join puts the side with distinct keys on the right. */
+            return known && (left_input->rows < right_input->rows ? left < right
+                                                                  : left * INNER_MARGIN < right);
         case EXEC_JOIN_LEFT_SEMI:
         case EXEC_JOIN_LEFT_ANTI:
         case EXEC_JOIN_LEFT_MARK:
