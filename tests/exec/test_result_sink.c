@@ -317,7 +317,14 @@ Test(result_sink, a_thousand_stalled_jobs)
         holder_release(&holders[i], true);
         exec_job_release(jobs[i]);
     }
-    exec_engine_counters(engine, &counters);
+    /* The engine keeps its own reference until `done` has returned on its worker. */
+    for (int ms = 0; ms < 10000; ms++) {
+        exec_engine_counters(engine, &counters);
+        if (counters.memory_jobs_bytes == 0) {
+            break;
+        }
+        sleep_ms(1);
+    }
     cr_expect_eq(counters.memory_jobs_bytes, 0);
     exec_engine_destroy(engine);
     free(holders);
