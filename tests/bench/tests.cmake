@@ -13,3 +13,8 @@ foreach(name group join)
   add_test(NAME bench/${name} COMMAND bench_${name})
   set_tests_properties(bench/${name} PROPERTIES LABELS "exec;bench" TIMEOUT 60)
 endforeach()
+
+# The machine's own limits, which tests/bench/compare measures first.
+find_package(Threads REQUIRED)
+add_executable(bench_limits bench/bench_limits.c)
+target_link_libraries(bench_limits PRIVATE Threads::Threads morsel_flags)
