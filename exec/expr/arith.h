@@ -13,6 +13,10 @@ expr_kernel_fn arith_negate, arith_abs;
  * which is not less than either. */
 expr_kernel_fn decimal_divide;
 
+/* Decimals of any scales, ARITH_MULTIPLY only: rounds half away from zero to the scale of the
+ * result, which is less than the sum of theirs. */
+expr_kernel_fn decimal_multiply;
+
 /* What went wrong with the arguments of one row: no counterpart, division by zero, overflow. */
 enum exec_code arith_raise(const struct expr_call *call, uint32_t row, struct exec_error *err);
 

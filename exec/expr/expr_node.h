@@ -46,10 +46,12 @@ struct expr {
     struct vec literal; /* EXPR_LITERAL, constant form */
     const void *list;   /* EXPR_IN_LIST: list_count values of args[0]'s type, ascending */
     uint32_t list_count;
+    const void *prepared; /* what the rule made of a literal argument: the kernel's own */
     bool list_has_null;
     bool negated;         /* EXPR_IN_LIST; is_not_distinct_from */
     bool null_on_failure; /* EXPR_CAST */
     uint32_t variant;     /* which of several things the kernel does; the kernel's own */
+    int32_t digits;       /* behind the point, of rounding */
 };
 
 /* One strict node meeting one batch. The kernel writes `out` at the rows of the selection; where it
@@ -73,6 +75,7 @@ expr_eval_fn expr_eval_and, expr_eval_or, expr_eval_not;
 expr_eval_fn expr_eval_is_null; /* is_not_null: variant 1 */
 expr_eval_fn expr_eval_distinct;
 expr_eval_fn expr_eval_case, expr_eval_coalesce;
+expr_eval_fn expr_eval_single_value, expr_eval_hash;
 expr_eval_fn expr_eval_relabel; /* a cast that leaves the bytes as they are */
 
 static inline uint32_t expr_call_row(const struct expr_call *call, uint32_t position)

@@ -5,6 +5,7 @@
 #include "expr/compare.h"
 #include "expr/fold.h"
 #include "expr/real_math.h"
+#include "expr/regex.h"
 #include "expr/string_call.h"
 #include "expr/time_call.h"
 #include "expr/value_text.h"
@@ -100,7 +101,8 @@ enum exec_code function_text_literal(struct nu_arena *arena, struct expr **liter
     char type_text[EXEC_TYPE_TEXT_BYTES];
 
     if (text->kind != EXPR_LITERAL || text->type.kind != EXEC_TYPE_UTF8 ||
-        (!exec_type_is_numeric(type->kind) && !is_time(type->kind))) {
+        (!exec_type_is_numeric(type->kind) && !is_time(type->kind) &&
+         type->kind != EXEC_TYPE_BOOL)) {
         return EXEC_OK;
     }
     const bool is_null = !vec_is_valid(&text->literal, 0);
@@ -109,8 +111,7 @@ enum exec_code function_text_literal(struct nu_arena *arena, struct expr **liter
         const char *bytes = string_view_bytes(view);
         if (value_parse(type, bytes, view->size, value) != VALUE_OK) {
             return EXEC_FAIL(err, EXEC_TYPE_MISMATCH,
-                             "the text '%.*s' is compared with %s, but it "
-                             "is no such value",
+                             "the text '%.*s' stands beside %s, but it is no such value",
                              (int)(view->size > 100 ? 100 : view->size), bytes,
                              exec_type_text(type, type_text));
         }
@@ -168,6 +169,25 @@ bool function_takes_only(const struct expr *node, enum exec_type_kind kind)
         }
     }
     return true;
+}
+
+enum exec_code function_text_literals(struct nu_arena *arena, struct expr **values, uint32_t count,
+                                      struct exec_error *err)
+{
+    const struct expr *typed = NULL;
+
+    for (uint32_t i = 0; i < count && typed == NULL; i++) {
+        typed = values[i]->kind == EXPR_LITERAL && values[i]->type.kind == EXEC_TYPE_UTF8
+                    ? NULL
+                    : values[i];
+    }
+    for (uint32_t i = 0; i < count && typed != NULL; i++) {
+        const enum exec_code code = function_text_literal(arena, &values[i], &typed->type, err);
+        if (code != EXEC_OK) {
+            return code;
+        }
+    }
+    return EXEC_OK;
 }
 
 bool function_common_type(const struct expr *node, struct exec_type *common_out)

@@ -39,12 +39,17 @@ enum exec_code function_mismatch(const struct expr *node, struct exec_error *err
 struct expr *function_narrow_literal(struct nu_arena *arena, struct expr *literal,
                                      const struct exec_type *type);
 
-/* A text literal that meets a number, a date or a timestamp becomes a literal of that type, once
- * and for all rows; anything else stays. EXEC_TYPE_MISMATCH, naming the text, when it is no such
- * value.
+/* A text literal that meets a number, a bool, a date or a timestamp becomes a literal of that type,
+ * once and for all rows; anything else stays. EXEC_TYPE_MISMATCH, naming the text, when it is no
+ * such value.
  */
 enum exec_code function_text_literal(struct nu_arena *arena, struct expr **literal,
                                      const struct exec_type *type, struct exec_error *err);
+
+/* The same for values of which one is to be chosen: text literals among them
+ * take the type of the first that is none. */
+enum exec_code function_text_literals(struct nu_arena *arena, struct expr **values, uint32_t count,
+                                      struct exec_error *err);
 
 /* What rules share: whether all arguments are of one kind; their common type; casts of the
  * arguments from `first` on; the types many functions return. */
@@ -57,11 +62,12 @@ static const struct exec_type function_int64 = {.kind = EXEC_TYPE_INT64};
 static const struct exec_type function_float64 = {.kind = EXEC_TYPE_FLOAT64};
 static const struct exec_type function_utf8 = {.kind = EXEC_TYPE_UTF8};
 
-function_rule_fn rule_arithmetic, rule_sign, rule_rounding, rule_math;
+function_rule_fn rule_arithmetic, rule_sign, rule_signum, rule_rounding, rule_math;
 function_rule_fn rule_comparison, rule_distinct, rule_between, rule_extreme;
 function_rule_fn rule_logic, rule_negation, rule_presence, rule_coalesce, rule_if;
+function_rule_fn rule_single_value, rule_hash;
 function_rule_fn rule_text_measure, rule_text_change, rule_text_concat, rule_text_part,
-    rule_text_test;
-function_rule_fn rule_time_part, rule_time_trunc;
+    rule_text_test, rule_text_trim, rule_text_replace, rule_text_position, rule_text_regex;
+function_rule_fn rule_time_part, rule_time_trunc, rule_time_epoch, rule_time_diff, rule_time_shift;
 
 #endif

@@ -1,12 +1,28 @@
 #ifndef EXEC_EXPR_REAL_MATH_H
 #define EXEC_EXPR_REAL_MATH_H
 
+#include "expr/arith.h"
 #include "expr/expr_node.h"
 
-/* real_math_round: floats and decimals to whole numbers of their type; real_math_call: functions of
- * one or two float64. expr->variant says which. */
-enum math_op { MATH_FLOOR, MATH_CEIL, MATH_ROUND, MATH_SQRT, MATH_LN, MATH_EXP, MATH_POWER };
+/* expr->variant says which. */
+enum math_op {
+    MATH_FLOOR,
+    MATH_CEIL,
+    MATH_ROUND,
+    MATH_TRUNC,
+    MATH_SQRT,
+    MATH_LN,
+    MATH_LOG10,
+    MATH_LOG2,
+    MATH_EXP,
+    MATH_POWER,
+};
 
-expr_kernel_fn real_math_round, real_math_call;
+/* Functions of one or two float64. */
+expr_kernel_fn real_math_call;
+
+/* rounding.c: numbers to expr->digits digits behind the point, of their own type (decimals may have
+ * grown by a digit); the sign of a number as int8. */
+expr_kernel_fn rounding_call, rounding_sign;
 
 #endif

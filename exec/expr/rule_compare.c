@@ -128,6 +128,10 @@ enum exec_code rule_extreme(struct nu_arena *arena, struct expr **node_ref, stru
     struct exec_type common;
     enum exec_code code;
 
+    code = function_text_literals(arena, node->args, node->arg_count, err);
+    if (code != EXEC_OK) {
+        return code;
+    }
     if (!function_common_type(node, &common)) {
         return function_mismatch(node, err);
     }

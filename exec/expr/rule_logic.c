@@ -37,13 +37,39 @@ enum exec_code rule_presence(struct nu_arena *arena, struct expr **node, struct 
 enum exec_code rule_coalesce(struct nu_arena *arena, struct expr **node, struct exec_error *err)
 {
     struct exec_type common;
+    const enum exec_code code =
+        function_text_literals(arena, (*node)->args, (*node)->arg_count, err);
 
+    if (code != EXEC_OK) {
+        return code;
+    }
     if (!function_common_type(*node, &common)) {
         return function_mismatch(*node, err);
     }
     (*node)->type = common;
     (*node)->eval = expr_eval_coalesce;
     return function_cast_args(arena, *node, 0, &common, err);
+}
+
+/* THEN values are every other one; ELSE, where there is one, is the last and stands alone. */
+static enum exec_code case_text_literals(struct nu_arena *arena, struct expr **args,
+                                         uint32_t arg_count, struct exec_error *err)
+{
+    const uint32_t branches = arg_count / 2;
+    struct expr **values = nu_arena_alloc(arena, (branches + 1) * sizeof *values, sizeof(void *));
+    const uint32_t count = branches + (args[arg_count - 1] != NULL);
+
+    if (values == NULL) {
+        return expr_no_memory(arena, err);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = args[i < branches ? 2 * i + 1 : arg_count - 1];
+    }
+    const enum exec_code code = function_text_literals(arena, values, count, err);
+    for (uint32_t i = 0; i < count; i++) {
+        args[i < branches ? 2 * i + 1 : arg_count - 1] = values[i];
+    }
+    return code;
 }
 
 enum exec_code function_case(struct nu_arena *arena, struct expr **args, uint32_t arg_count,
@@ -55,6 +81,10 @@ enum exec_code function_case(struct nu_arena *arena, struct expr **args, uint32_
 
     if (node == NULL) {
         return expr_no_memory(arena, err);
+    }
+    code = case_text_literals(arena, args, arg_count, err);
+    if (code != EXEC_OK) {
+        return code;
     }
     *node = (struct expr){.kind = EXPR_CASE,
                           .index = index,

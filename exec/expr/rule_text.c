@@ -1,10 +1,9 @@
 #include "expr/function_rules.h"
+#include "expr/regex.h"
 #include "expr/string_call.h"
-#include "expr/time_call.h"
+#include "vec/string_view.h"
 
-#include <string.h>
-
-/* Rules of strings and of time. */
+/* Rules of strings. */
 
 enum exec_code rule_text_measure(struct nu_arena *arena, struct expr **node, struct exec_error *err)
 {
@@ -37,15 +36,74 @@ enum exec_code rule_text_change(struct nu_arena *arena, struct expr **node, stru
 
 enum exec_code rule_text_concat(struct nu_arena *arena, struct expr **node, struct exec_error *err)
 {
+    if (function_takes_only(*node, EXEC_TYPE_BINARY)) {
+        return function_mismatch(*node, err);
+    }
+    (*node)->can_raise = true;
+    const enum exec_code code = function_cast_args(arena, *node, 0, &function_utf8, err);
+    return code != EXEC_OK ? code : bind_text(*node, string_concat, &function_utf8, err);
+}
+
+/* With a count that may raise: the result may be longer than a text can be. */
+enum exec_code rule_text_replace(struct nu_arena *arena, struct expr **node, struct exec_error *err)
+{
     (void)arena;
     (*node)->can_raise = true;
-    return bind_text(*node, string_concat, &function_utf8, err);
+    return bind_text(*node, string_replace, &function_utf8, err);
+}
+
+enum exec_code rule_text_trim(struct nu_arena *arena, struct expr **node, struct exec_error *err)
+{
+    (void)arena;
+    return bind_text(*node, string_trim, &function_utf8, err);
+}
+
+enum exec_code rule_text_position(struct nu_arena *arena, struct expr **node,
+                                  struct exec_error *err)
+{
+    (void)arena;
+    return bind_text(*node, string_position, &function_int64, err);
 }
 
 enum exec_code rule_text_test(struct nu_arena *arena, struct expr **node, struct exec_error *err)
 {
     (void)arena;
+    (*node)->can_raise = (*node)->arg_count == 3;
     return bind_text(*node, string_test, &function_bool, err);
+}
+
+/* The text of a literal; NULL: it is null. False: no literal. */
+static bool literal_text(const struct expr *expr, const struct string_view **text_out)
+{
+    *text_out = vec_is_valid(&expr->literal, 0) ? expr->literal.data : NULL;
+    return expr->kind == EXPR_LITERAL;
+}
+
+enum exec_code rule_text_regex(struct nu_arena *arena, struct expr **node_ref,
+                               struct exec_error *err)
+{
+    struct expr *node = *node_ref;
+    const struct string_view *pattern = NULL, *options = NULL;
+    const struct regex *regex = NULL;
+    const enum exec_code code = bind_text(node, regex_call, &function_bool, err);
+
+    if (code != EXEC_OK) {
+        return code;
+    }
+    node->can_raise = true;
+    if (!literal_text(node->args[1], &pattern) ||
+        (node->arg_count == 3 && !literal_text(node->args[2], &options))) {
+        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
+                         "%s: the pattern must be a literal, which is compiled once",
+                         node->function->name);
+    }
+    if (pattern == NULL || (node->arg_count == 3 && options == NULL)) {
+        return EXEC_OK; /* null for every row */
+    }
+    const enum exec_code compiled =
+        regex_compile(arena, node->variant, pattern, options, &regex, err);
+    node->prepared = regex;
+    return compiled;
 }
 
 enum exec_code rule_text_part(struct nu_arena *arena, struct expr **node_ref,
@@ -63,61 +121,4 @@ enum exec_code rule_text_part(struct nu_arena *arena, struct expr **node_ref,
     node->kernel = string_part;
     node->can_raise = node->arg_count == 3;
     return function_cast_args(arena, node, 1, &function_int64, err);
-}
-
-static enum exec_code check_time(const struct expr *node, const struct exec_type *type,
-                                 struct exec_error *err)
-{
-    if (type->kind != EXEC_TYPE_DATE32 && type->kind != EXEC_TYPE_TIMESTAMP) {
-        return function_mismatch(node, err);
-    }
-    if (type->zone[0] != '\0' && strcmp(type->zone, "UTC") != 0) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "%s of a timestamp in zone %s: only UTC",
-                         node->function->name, type->zone);
-    }
-    return EXEC_OK;
-}
-
-enum exec_code rule_time_part(struct nu_arena *arena, struct expr **node_ref,
-                              struct exec_error *err)
-{
-    struct expr *node = *node_ref;
-
-    (void)arena;
-    node->type = function_int64;
-    node->kernel = time_call_part;
-    return check_time(node, &node->args[0]->type, err);
-}
-
-enum exec_code rule_time_trunc(struct nu_arena *arena, struct expr **node_ref,
-                               struct exec_error *err)
-{
-    static const char *const names[] = {"year", "quarter", "month",  "week",
-                                        "day",  "hour",    "minute", "second"};
-    struct expr *node = *node_ref;
-    const struct expr *part = node->args[0];
-    const struct string_view *text = part->literal.data;
-
-    (void)arena;
-    if (part->kind != EXPR_LITERAL || part->type.kind != EXEC_TYPE_UTF8 ||
-        !vec_is_valid(&part->literal, 0)) {
-        return EXEC_FAIL(err, EXEC_BAD_SPEC, "date_trunc: the part must be a text literal");
-    }
-    node->variant = UINT32_MAX;
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strlen(names[i]) == text->size &&
-            memcmp(names[i], string_view_bytes(text), text->size) == 0) {
-            node->variant = i; /* enum time_part begins with these */
-        }
-    }
-    if (node->variant == UINT32_MAX) {
-        return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                         "date_trunc: no part '%.*s'; year, quarter, month, week, day, hour, "
-                         "minute, second",
-                         (int)(text->size < 40 ? text->size : 40), string_view_bytes(text));
-    }
-    node->type = node->args[1]->type;
-    node->kernel = time_call_trunc;
-    node->can_raise = true;
-    return check_time(node, &node->args[1]->type, err);
 }

@@ -1,4 +1,5 @@
 #include "expr/string_call.h"
+#include "expr/char_case.h"
 
 #include <string.h>
 
@@ -7,8 +8,7 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Bytes of the first `characters` characters, all of it when there are fewer. */
-static size_t prefix_bytes(const char *text, size_t bytes, uint64_t characters)
+size_t string_prefix_bytes(const char *text, size_t bytes, uint64_t characters)
 {
     size_t at = 0;
 
@@ -22,12 +22,11 @@ static size_t prefix_bytes(const char *text, size_t bytes, uint64_t characters)
     return at;
 }
 
-static int64_t count_characters(const struct string_view *view)
+int64_t string_characters(const char *text, size_t bytes)
 {
-    const char *text = string_view_bytes(view);
     int64_t count = 0;
 
-    for (uint32_t i = 0; i < view->size; i++) {
+    for (size_t i = 0; i < bytes; i++) {
         count += !is_continuation(text[i]);
     }
     return count;
@@ -42,57 +41,40 @@ enum exec_code string_measure(struct expr_call *call, struct exec_error *err)
     for (uint32_t p = 0; p < call->count; p++) {
         const uint32_t row = expr_call_row(call, p);
         const struct string_view *view = expr_arg_view(&call->args[0], row);
-        out[row] = by_bytes ? (int64_t)view->size : count_characters(view);
+        out[row] =
+            by_bytes ? (int64_t)view->size : string_characters(string_view_bytes(view), view->size);
     }
     return EXEC_OK;
 }
 
-static void change_case(char *bytes, size_t size, char first, char last)
+/* Room for a result of at most `bytes` bytes: `inside` when that is enough. */
+static char *result_room(struct expr_call *call, size_t bytes, char inside[STRING_INLINE_BYTES])
 {
-    for (size_t i = 0; i < size; i++) {
-        const bool inside = bytes[i] >= first && bytes[i] <= last;
-        bytes[i] = (char)(bytes[i] ^ (inside ? 0x20 : 0));
-    }
-}
-
-static struct string_view trimmed(const struct string_view *view)
-{
-    const char *bytes = string_view_bytes(view);
-    uint32_t size = view->size;
-
-    while (size > 0 && bytes[0] == ' ') {
-        bytes++;
-        size--;
-    }
-    while (size > 0 && bytes[size - 1] == ' ') {
-        size--;
-    }
-    return string_view_make(bytes, size);
+    return bytes <= STRING_INLINE_BYTES ? inside : nu_arena_alloc(call->scratch, bytes, 1);
 }
 
 enum exec_code string_change(struct expr_call *call, struct exec_error *err)
 {
-    const enum text_op op = call->expr->variant;
+    const bool to_upper = call->expr->variant == TEXT_UPPER;
     struct string_view *out = call->out;
 
     for (uint32_t p = 0; p < call->count; p++) {
         const uint32_t row = expr_call_row(call, p);
         const struct string_view *view = expr_arg_view(&call->args[0], row);
         char inside[STRING_INLINE_BYTES];
-        char *bytes = inside;
-        if (op == TEXT_TRIM) {
-            out[row] = trimmed(view);
+        if (!expr_call_present(call, row)) {
             continue;
         }
-        if (view->size > STRING_INLINE_BYTES) {
-            bytes = nu_arena_alloc(call->scratch, view->size, 1);
-            if (bytes == NULL) {
-                return expr_no_memory(call->scratch, err);
-            }
+        char *bytes = result_room(call, char_case_room(view->size), inside);
+        if (bytes == NULL) {
+            return expr_no_memory(call->scratch, err);
         }
-        memcpy(bytes, string_view_bytes(view), view->size);
-        change_case(bytes, view->size, op == TEXT_LOWER ? 'A' : 'a', op == TEXT_LOWER ? 'Z' : 'z');
-        out[row] = string_view_make(bytes, view->size);
+        const size_t size = char_case_change(string_view_bytes(view), view->size, to_upper, bytes);
+        if (size > INT32_MAX) {
+            return EXEC_FAIL(err, EXEC_OVERFLOW, "%s: a text of %zu bytes; at most 2 GiB",
+                             expr_function_name(call->expr->function), size);
+        }
+        out[row] = string_view_make(bytes, (uint32_t)size);
     }
     return EXEC_OK;
 }
@@ -158,97 +140,12 @@ enum exec_code string_part(struct expr_call *call, struct exec_error *err)
         }
         const uint64_t skipped = begin > 1 ? (uint64_t)begin - 1 : 0;
         const uint64_t until = end > 1 ? (uint64_t)end - 1 : 0;
-        const size_t first = prefix_bytes(text, view->size, skipped);
+        const size_t first = string_prefix_bytes(text, view->size, skipped);
         const size_t bytes =
-            until <= skipped ? 0 : prefix_bytes(text + first, view->size - first, until - skipped);
+            until <= skipped
+                ? 0
+                : string_prefix_bytes(text + first, view->size - first, until - skipped);
         out[row] = string_view_make(text + first, (uint32_t)bytes);
-    }
-    return EXEC_OK;
-}
-
-static char ascii_lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-}
-
-/* One pattern character at `pattern` against the text; 0: no match, else the bytes of text used. */
-static size_t match_one(const char *text, size_t text_bytes, const char *pattern,
-                        size_t pattern_bytes, bool any_case, size_t *pattern_used)
-{
-    *pattern_used = 1;
-    if (text_bytes == 0) {
-        return 0;
-    }
-    if (*pattern == '_') {
-        return prefix_bytes(text, text_bytes, 1);
-    }
-    if (*pattern == '\\' && pattern_bytes > 1) {
-        pattern++;
-        *pattern_used = 2;
-    }
-    return any_case ? ascii_lower(*text) == ascii_lower(*pattern) : *text == *pattern;
-}
-
-/* Backtracks to the last % only: what an earlier % took can stay as short as it was. */
-bool string_like(const char *text, size_t text_bytes, const char *pattern, size_t pattern_bytes,
-                 bool any_case)
-{
-    size_t at = 0;
-    size_t in_pattern = 0;
-    size_t star = SIZE_MAX; /* pattern behind the last % */
-    size_t star_at = 0;     /* text that % has taken up to */
-
-    while (at < text_bytes || in_pattern < pattern_bytes) {
-        if (in_pattern < pattern_bytes && pattern[in_pattern] == '%') {
-            star = ++in_pattern;
-            star_at = at;
-            continue;
-        }
-        size_t pattern_used = 0;
-        size_t used = 0;
-        if (in_pattern < pattern_bytes) {
-            used = match_one(text + at, text_bytes - at, pattern + in_pattern,
-                             pattern_bytes - in_pattern, any_case, &pattern_used);
-        }
-        if (used != 0) {
-            at += used;
-            in_pattern += pattern_used;
-            continue;
-        }
-        if (star == SIZE_MAX || star_at >= text_bytes) {
-            return false;
-        }
-        star_at += prefix_bytes(text + star_at, text_bytes - star_at, 1);
-        at = star_at;
-        in_pattern = star;
-    }
-    return true;
-}
-
-static bool test_one(enum text_op op, const char *text, size_t bytes, const char *other,
-                     size_t other_bytes)
-{
-    switch (op) {
-        case TEXT_STARTS_WITH: return bytes >= other_bytes && memcmp(text, other, other_bytes) == 0;
-        case TEXT_ENDS_WITH:
-            return bytes >= other_bytes &&
-                   memcmp(text + bytes - other_bytes, other, other_bytes) == 0;
-        case TEXT_CONTAINS: return memmem(text, bytes, other, other_bytes) != NULL;
-        default: return string_like(text, bytes, other, other_bytes, op == TEXT_ILIKE);
-    }
-}
-
-enum exec_code string_test(struct expr_call *call, struct exec_error *err)
-{
-    uint8_t *out = call->out;
-
-    (void)err;
-    for (uint32_t p = 0; p < call->count; p++) {
-        const uint32_t row = expr_call_row(call, p);
-        const struct string_view *text = expr_arg_view(&call->args[0], row);
-        const struct string_view *other = expr_arg_view(&call->args[1], row);
-        out[row] = test_one(call->expr->variant, string_view_bytes(text), text->size,
-                            string_view_bytes(other), other->size);
     }
     return EXEC_OK;
 }

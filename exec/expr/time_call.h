@@ -3,8 +3,8 @@
 
 #include "expr/expr_node.h"
 
-/* Parts and starts of dates and timestamps; expr->variant says which. time_call_trunc ignores
- * args[0], the name of the part. */
+/* Parts and starts of dates and timestamps, and the way from one to another. expr->variant says
+ * which part; time_call_trunc and time_call_diff ignore args[0], its name. */
 enum time_part {
     TIME_YEAR,
     TIME_QUARTER,
@@ -14,10 +14,27 @@ enum time_part {
     TIME_HOUR,
     TIME_MINUTE,
     TIME_SECOND,
-    TIME_DAY_OF_WEEK,
+    TIME_MILLISECOND,
+    TIME_MICROSECOND,
+    TIME_TRUNCATED_COUNT, /* those above are units of date_trunc and date_diff */
+    TIME_DAY_OF_WEEK = TIME_TRUNCATED_COUNT,
     TIME_DAY_OF_YEAR,
+    TIME_ISO_YEAR,
 };
 
-expr_kernel_fn time_call_part, time_call_trunc;
+expr_kernel_fn time_call_part, time_call_trunc, time_call_epoch;
+
+/* Both arguments behind the name are of one type. */
+expr_kernel_fn time_call_diff;
+
+/* args[1], int64, of a unit added to args[0], of the type of the result. */
+enum time_shift { SHIFT_MONTHS, SHIFT_DAYS, SHIFT_MICROSECONDS };
+expr_kernel_fn time_shift_call;
+
+/* What the kernels share: a value as ticks, ticks in a day (1 for dates), and back; time_store:
+ * false: the type does not hold it. */
+int64_t time_load(const struct vec *vec, uint32_t row);
+int64_t time_day_ticks(const struct exec_type *type);
+bool time_store(const struct expr_call *call, uint32_t row, int64_t ticks);
 
 #endif

@@ -178,11 +178,11 @@ Test(expr_bind, text_literals_take_the_type_of_the_other_side)
     check_type(BUILD_CALL(&b, "eq", build_column(&b, "s"), build_text(&b, "x")), "bool");
 
     refused(&scope, BUILD_CALL(&b, "gt", build_column(&b, "d"), build_text(&b, "2024-02-30")),
-            EXEC_TYPE_MISMATCH, "the text '2024-02-30' is compared with date32");
+            EXEC_TYPE_MISMATCH, "the text '2024-02-30' stands beside date32");
     refused(&scope, BUILD_CALL(&b, "eq", build_column(&b, "i64"), build_text(&b, "1.5")),
-            EXEC_TYPE_MISMATCH, "the text '1.5' is compared with int64");
+            EXEC_TYPE_MISMATCH, "the text '1.5' stands beside int64");
     refused(&scope, BUILD_CALL(&b, "eq", build_column(&b, "i8"), build_text(&b, "300")),
-            EXEC_TYPE_MISMATCH, "the text '300' is compared with int8");
+            EXEC_TYPE_MISMATCH, "the text '300' stands beside int8");
     /* A column of texts is not read as dates. */
     refused(&scope, BUILD_CALL(&b, "gt", build_column(&b, "d"), build_column(&b, "s")),
             EXEC_TYPE_MISMATCH, "gt does not take (date32, utf8)");

@@ -22,6 +22,8 @@ ONLY_IN = {
     r"flatbuffers/.*": ("proto/arrow_flatbuffers.cc",),
     r"jansson\.h": ("proto/", "client/", "tests/"),
     r"pg_query\.h": ("client/sql/sqlparse_main.c",),
+    r"pcre2\.h": ("exec/expr/regex.c",),
+    r"utf8proc\.h": ("exec/expr/char_case.c",),
 }
 
 
