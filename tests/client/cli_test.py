@@ -155,7 +155,7 @@ class Cli(unittest.TestCase):
             (6, ["group", "nothing.csv", "--agg", "count()"], "nothing.csv"),
             (6, ["group", "ragged.csv", "--by", "a", "--agg", "sum(b)"], "ragged.csv:3"),
             (2, ["group", "blank.csv", "--by", "a", "--agg", "sum(b)"], "b has no value that tells its type; give it"),
-            (2, ["group", "orders.csv", "--by", "id", "--where", "id > 'x'"], "the text 'x' is compared with int64"),
+            (2, ["group", "orders.csv", "--by", "id", "--where", "id > 'x'"], "the text 'x' stands beside int64"),
             (6, ["group", "bad.csv", "--types", "amount:float64", "--agg", "sum(amount)"], "'amount': \"zz\""),
             (9, ["run", "long.json", "--timeout", "2s"], "deadline"),
         ]:

@@ -186,8 +186,15 @@ Test(expr_bind, text_literals_take_the_type_of_the_other_side)
     /* A column of texts is not read as dates. */
     refused(&scope, BUILD_CALL(&b, "gt", build_column(&b, "d"), build_column(&b, "s")),
             EXEC_TYPE_MISMATCH, "gt does not take (date32, utf8)");
-    refused(&scope, BUILD_CALL(&b, "add", build_column(&b, "i64"), build_text(&b, "1")),
+    refused(&scope, BUILD_CALL(&b, "add", build_column(&b, "i64"), build_column(&b, "s")),
             EXEC_TYPE_MISMATCH, "add does not take (int64, utf8)");
+    check_type(BUILD_CALL(&b, "add", build_column(&b, "i64"), build_text(&b, "1")), "int64");
+    check_type(BUILD_CALL(&b, "coalesce", build_column(&b, "d"), build_text(&b, "2024-01-01")),
+               "date32");
+    check_type(BUILD_CALL(&b, "greatest", build_text(&b, "7"), build_column(&b, "i8")), "int8");
+    const struct exec_when when = {BUILD_CALL(&b, "is_null", build_column(&b, "s")),
+                                   build_text(&b, "1.5")};
+    check_type(build_case(&b, &when, 1, build_column(&b, "f")), "float64");
 }
 
 Test(expr_bind, depth_and_size_have_limits)
