@@ -2,7 +2,7 @@
 
 static void init_parts(struct sort *sort)
 {
-    sort->sink.kind = sort->is_top ? &sort_top_sink_kind : &sort_run_sink_kind;
+    sort->sink.kind = &sort_run_sink_kind;
     sort->run_source.kind = &sort_run_source_kind;
     sort->ordered_source.kind = &sort_ordered_source_kind;
     sort->sink.rel = sort->rel;
@@ -10,14 +10,13 @@ static void init_parts(struct sort *sort)
     sort->ordered_source.rel = sort->rel;
 }
 
-enum exec_code sort_create(struct job_context *job, const struct sort_plan *plan,
-                           struct sort **sort_out, struct exec_error *err)
+enum exec_code sort_init(struct sort *sort, struct job_context *job, const struct sort_plan *plan,
+                         struct exec_error *err)
 {
-    struct sort *sort = nu_arena_calloc(&job->plan, sizeof *sort, _Alignof(struct sort));
     const uint64_t offset = plan->offset < 0 ? 0 : (uint64_t)plan->offset;
     const uint64_t limit = plan->limit < 0 ? UINT64_MAX : (uint64_t)plan->limit;
 
-    if (sort == NULL || !sort_rows_init(&sort->rows, &job->plan, plan)) {
+    if (!sort_rows_init(&sort->rows, &job->plan, plan)) {
         return job_memory_error(err, job->plan.refused, "a sort");
     }
     sort->workers = nu_arena_calloc(&job->plan, job->worker_count * sizeof *sort->workers,
@@ -29,9 +28,26 @@ enum exec_code sort_create(struct job_context *job, const struct sort_plan *plan
     sort->rel = plan->rel;
     sort->limit = limit;
     sort->offset = offset;
-    sort->is_top = limit <= SORT_TOP_ROWS_MAX && offset <= SORT_TOP_ROWS_MAX - limit;
-    sort->top_rows = sort->is_top ? (uint32_t)(limit + offset) : 0;
     init_parts(sort);
+    return EXEC_OK;
+}
+
+enum exec_code sort_create(struct job_context *job, const struct sort_plan *plan,
+                           struct sort **sort_out, struct exec_error *err)
+{
+    struct sort *sort = nu_arena_calloc(&job->plan, sizeof *sort, _Alignof(struct sort));
+
+    if (sort == NULL) {
+        return job_memory_error(err, job->plan.refused, "a sort");
+    }
+    if (sort_init(sort, job, plan, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (sort->limit <= SORT_TOP_ROWS_MAX && sort->offset <= SORT_TOP_ROWS_MAX - sort->limit) {
+        sort->is_top = true;
+        sort->top_rows = (uint32_t)(sort->limit + sort->offset);
+        sort->sink.kind = &sort_top_sink_kind;
+    }
     *sort_out = sort;
     return EXEC_OK;
 }

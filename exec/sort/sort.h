@@ -27,6 +27,10 @@ struct sort_plan {
     uint32_t key_count;
     int64_t limit;  /* -1: none */
     int64_t offset; /* rows skipped first */
+    /* For windows; zero for a sort. Leading keys that only have to bring equal rows together: the
+     * order begins with their hash. */
+    uint32_t hashed_key_count, hash_bits_kept;
+    bool prefix_is_keys; /* equal keys have equal prefixes */
 };
 
 enum exec_code sort_create(struct job_context *job, const struct sort_plan *plan,

@@ -2,60 +2,12 @@
 
 #include <string.h>
 
-/* The ordered source merges the sorted runs by a tournament of losers: one comparison a level and
- * row. It runs on one worker at a time; a batch that was not taken is made again from its row
- * pointers. */
-
-static bool run_is_empty(const struct sort_merge *merge, uint32_t run)
-{
-    return run >= merge->run_count || merge->heads[run] == merge->runs[run].row_count;
-}
-
-/* Whether the head of run a comes before that of run b; empty runs come last. */
-static bool head_before(const struct sort *sort, uint32_t a, uint32_t b)
-{
-    const struct sort_merge *merge = &sort->merge;
-
-    if (run_is_empty(merge, a) || run_is_empty(merge, b)) {
-        return !run_is_empty(merge, a);
-    }
-    return sort_entry_before(&sort->rows, &merge->runs[a].entries[merge->heads[a]],
-                             &merge->runs[b].entries[merge->heads[b]]);
-}
-
-/* Nodes 1..n-1 are matches, node n + r is run r. Plays everything once, from the leaves up; winners
- * is room for n. */
-static void tournament(struct sort *sort, uint32_t *winners)
-{
-    struct sort_merge *merge = &sort->merge;
-    const uint32_t n = merge->run_count;
-
-    for (uint32_t node = n - 1; node >= 1; node--) {
-        const uint32_t left = 2 * node >= n ? 2 * node - n : winners[2 * node];
-        const uint32_t right = 2 * node + 1 >= n ? 2 * node + 1 - n : winners[2 * node + 1];
-        const bool right_wins = head_before(sort, right, left);
-        winners[node] = right_wins ? right : left;
-        merge->tree[node] = right_wins ? left : right;
-    }
-    merge->winner = n == 1 ? 0 : winners[1];
-}
+/* The ordered source merges the sorted runs. It runs on one worker at a time; a batch that was not
+ * taken is made again from its row pointers. */
 
 static unsigned char *pop(struct sort *sort)
 {
-    struct sort_merge *merge = &sort->merge;
-    uint32_t winner = merge->winner;
-    unsigned char *row = merge->runs[winner].entries[merge->heads[winner]].row;
-
-    merge->heads[winner]++;
-    for (uint32_t node = (winner + merge->run_count) / 2; node >= 1; node /= 2) {
-        if (head_before(sort, merge->tree[node], winner)) {
-            const uint32_t loser = winner;
-            winner = merge->tree[node];
-            merge->tree[node] = loser;
-        }
-    }
-    merge->winner = winner;
-    return row;
+    return sort_tournament_pop(&sort->merge.tournament)->row;
 }
 
 static enum exec_code ordered_start(struct op_source *source, struct pipe *pipe,
@@ -65,21 +17,15 @@ static enum exec_code ordered_start(struct op_source *source, struct pipe *pipe,
     struct sort_merge *merge = &sort->merge;
     struct nu_arena *plan = &sort->job->plan;
     const uint64_t behind = sort->row_count > sort->offset ? sort->row_count - sort->offset : 0;
-    uint32_t *words;
 
     source->units_total = behind < sort->limit ? behind : sort->limit;
     if (source->units_total == 0) {
         return EXEC_OK;
     }
-    words = nu_arena_calloc(plan, 3 * (size_t)sort->run_count * sizeof *words, 64);
-    if (words == NULL) {
+    if (!sort_tournament_init(&merge->tournament, &sort->rows, sort->runs, sort->run_count, plan)) {
         return job_memory_error(err, plan->refused, "merging sorted runs");
     }
-    merge->runs = sort->runs;
-    merge->run_count = sort->run_count;
-    merge->tree = words;
-    merge->heads = words + sort->run_count;
-    tournament(sort, words + 2 * (size_t)sort->run_count);
+    sort_tournament_begin(&merge->tournament);
     pipe_add_range(pipe, 0, source->units_total, sort->runs[0].node, true);
     return EXEC_OK;
 }

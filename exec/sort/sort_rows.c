@@ -1,6 +1,8 @@
 #include "sort/sort_state.h"
 
+#include "hash/hash_vec.h"
 #include "vec/each_name.h"
+#include "vec/string_view.h"
 #include "vec/vec.h"
 
 #include <string.h>
@@ -76,14 +78,24 @@ static bool puts_nulls_first(enum exec_direction direction)
     return direction == EXEC_ASC_NULLS_FIRST || direction == EXEC_DESC_NULLS_FIRST;
 }
 
+/* Bits of the prefix that the hash of the hashed keys takes. */
+static uint32_t prefix_start(const struct sort_rows *rows)
+{
+    return rows->hashed_count == 0 ? 0 : 64;
+}
+
 bool sort_rows_init(struct sort_rows *rows, struct nu_arena *arena, const struct sort_plan *plan)
 {
     const size_t columns_max = (size_t)plan->column_count + plan->key_count + 1;
     struct exec_type *types = nu_arena_alloc(arena, columns_max * sizeof *types, 8);
     uint32_t bits = 0;
 
-    *rows = (struct sort_rows){
-        .column_count = plan->column_count, .keys = plan->keys, .key_count = plan->key_count};
+    *rows = (struct sort_rows){.column_count = plan->column_count,
+                               .keys = plan->keys,
+                               .key_count = plan->key_count,
+                               .hashed_count = plan->hashed_key_count,
+                               .hash_bits_kept = plan->hash_bits_kept,
+                               .ties_in_prefix = !plan->prefix_is_keys};
     rows->orders = nu_arena_alloc(arena, (plan->key_count + 1) * sizeof *rows->orders, 8);
     if (types == NULL || rows->orders == NULL) {
         return false;
@@ -101,9 +113,10 @@ bool sort_rows_init(struct sort_rows *rows, struct nu_arena *arena, const struct
             types[order->column] = *type;
             rows->extra_count++;
         }
-        bits += storages[vec_storage(type->kind)].bits;
+        bits += k < rows->hashed_count ? 0 : storages[vec_storage(type->kind)].bits;
     }
-    rows->prefix_is_whole = bits <= 128; /* a string alone has more */
+    /* A string alone has more bits than there are. */
+    rows->tied_key_count = bits <= 128 - prefix_start(rows) ? rows->hashed_count : rows->key_count;
     return row_layout_init(&rows->layout, arena, types, plan->column_count + rows->extra_count, 16);
 }
 
@@ -136,34 +149,50 @@ static void append_ties(const struct sort_rows *rows, const struct batch *in, ui
     }
 }
 
+static void hash_prefixes(const struct sort_rows *rows, const struct batch *in,
+                          const struct vec *keys, struct sort_entry *entries)
+{
+    uint64_t hashes[BATCH_ROWS];
+
+    hash_keys(in, keys, rows->hashed_count, rows->hash_bits_kept, hashes);
+    for (uint32_t p = 0; p < in->sel_count; p++) {
+        entries[p].high = hashes[p];
+    }
+}
+
 enum exec_code sort_rows_keys(const struct sort_rows *rows, const struct batch *in,
                               struct nu_arena *scratch, struct vec **extras_out,
                               struct sort_entry **entries_out, struct exec_error *err)
 {
     struct vec *extras = nu_arena_alloc(scratch, (rows->extra_count + 1) * sizeof *extras, 8);
+    struct vec *keys = nu_arena_alloc(scratch, (rows->key_count + 1) * sizeof *keys, 8);
     struct sort_entry *entries =
         nu_arena_calloc(scratch, (in->sel_count + 1) * sizeof *entries, 16);
-    uint32_t used = 0;
+    uint32_t used = prefix_start(rows);
 
-    if (extras == NULL || entries == NULL) {
+    if (extras == NULL || keys == NULL || entries == NULL) {
         return job_memory_error(err, scratch->refused, "the keys of a sort");
     }
     for (uint32_t k = 0; k < rows->key_count; k++) {
         const struct sort_order *order = &rows->orders[k];
-        struct vec key;
-        const enum exec_code code = expr_eval(rows->keys[k].expr, in, scratch, &key, err);
+        const enum exec_code code = expr_eval(rows->keys[k].expr, in, scratch, &keys[k], err);
         if (code != EXEC_OK) {
             return code;
         }
         if (order->column >= rows->column_count) {
-            extras[order->column - rows->column_count] = key;
+            extras[order->column - rows->column_count] = keys[k];
         }
-        if (used < 128) {
-            storages[vec_storage(key.kind)].append(order, &key, in, used, entries);
-            used += storages[vec_storage(key.kind)].bits;
+        if (k >= rows->hashed_count && used < 128) {
+            storages[vec_storage(keys[k].kind)].append(order, &keys[k], in, used, entries);
+            used += storages[vec_storage(keys[k].kind)].bits;
         }
     }
-    append_ties(rows, in, used, entries);
+    if (rows->ties_in_prefix) {
+        append_ties(rows, in, used, entries);
+    }
+    if (rows->hashed_count != 0) {
+        hash_prefixes(rows, in, keys, entries);
+    }
     *extras_out = extras;
     *entries_out = entries;
     return EXEC_OK;
@@ -182,6 +211,34 @@ bool sort_rows_write(const struct sort_rows *rows, const struct batch *in, const
                        rows_out, false, strings) &&
            row_scatter(&rows->layout, rows->column_count, rows->extra_count, in, extras, positions,
                        count, rows_out, false, strings);
+}
+
+bool sort_rows_own_strings(const struct sort_rows *rows, unsigned char *row,
+                           struct nu_arena *strings, uint64_t *bytes)
+{
+    const struct row_layout *layout = &rows->layout;
+
+    for (uint32_t c = 0; layout->has_strings && c < layout->column_count; c++) {
+        const struct row_column *column = &layout->columns[c];
+        struct string_view view;
+        char *copy;
+        if (column->kind != EXEC_TYPE_UTF8 && column->kind != EXEC_TYPE_BINARY) {
+            continue;
+        }
+        memcpy(&view, row + column->offset, sizeof view);
+        if (view.size <= STRING_INLINE_BYTES) {
+            continue;
+        }
+        copy = nu_arena_alloc(strings, view.size, 1);
+        if (copy == NULL) {
+            return false;
+        }
+        memcpy(copy, string_view_bytes(&view), view.size);
+        view = string_view_make(copy, view.size);
+        memcpy(row + column->offset, &view, sizeof view);
+        *bytes += view.size;
+    }
+    return true;
 }
 
 /* ---- order
@@ -213,14 +270,25 @@ static int compare_float_bytes(const struct row_column *column, const unsigned c
     return memcmp(a + column->offset, b + column->offset, column->width);
 }
 
-int sort_rows_compare_tied(const struct sort_rows *rows, const unsigned char *a,
-                           const unsigned char *b)
+int sort_rows_compare_keys(const struct sort_rows *rows, uint32_t first, uint32_t end,
+                           const unsigned char *a, const unsigned char *b)
 {
-    for (uint32_t k = 0; !rows->prefix_is_whole && k < rows->key_count; k++) {
+    for (uint32_t k = first; k < end; k++) {
         const int result = compare_key(rows, &rows->orders[k], a, b);
         if (result != 0) {
             return result;
         }
+    }
+    return 0;
+}
+
+int sort_rows_compare_tied(const struct sort_rows *rows, const unsigned char *a,
+                           const unsigned char *b)
+{
+    const int keys = sort_rows_compare_keys(rows, 0, rows->tied_key_count, a, b);
+
+    if (keys != 0) {
+        return keys;
     }
     for (uint32_t c = 0; c < rows->column_count; c++) {
         const int result = row_compare(&rows->layout, c, a, b);

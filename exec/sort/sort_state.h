@@ -8,7 +8,8 @@
 /* Inside of sort/. A row is kept as in row_layout.h: 16 bytes of prefix, the input's columns, then
  * one column for every key that is not a column itself. The prefix is the beginning of all keys,
  * and of the columns that break their ties, as one big number: its order is the order of the rows,
- * except that equal prefixes say nothing. */
+ * except that equal prefixes say nothing. Where keys are hashed, `high` is their hash and `low` the
+ * beginning of the others. */
 
 enum {
     SORT_RUN_ROWS = 1 << 18,   /* rows of a run at most: a unit of the run pipe */
@@ -33,8 +34,10 @@ struct sort_rows {
     const struct sort_key *keys;
     struct sort_order *orders;
     uint32_t key_count;
-    uint32_t extra_count; /* key columns behind the input's */
-    bool prefix_is_whole; /* rows of equal prefix have equal keys */
+    uint32_t extra_count;                  /* key columns behind the input's */
+    uint32_t hashed_count, hash_bits_kept; /* of the plan */
+    uint32_t tied_key_count; /* keys that rows of equal prefix may differ in, from the first on */
+    bool ties_in_prefix;     /* columns that break ties stand in it behind the keys */
 };
 
 /* Rows of one batch, side by side. */
@@ -71,12 +74,19 @@ struct sort_worker {
     struct sort_heap heap;
 };
 
-/* Merges sorted runs. One worker at a time; `tree` is a tournament: inner nodes hold the loser. */
-struct sort_merge {
-    struct sort_run *runs;
+/* Merges slices of sorted runs by a tournament: inner nodes of `tree` hold the loser. */
+struct sort_tournament {
+    const struct sort_rows *rows;
+    const struct sort_run *runs;
     uint32_t run_count;
-    uint32_t *tree, *heads; /* heads[r]: next entry of run r */
+    uint32_t *heads, *ends; /* of run r: its next entry, and where its slice ends */
+    uint32_t *tree, *winners;
     uint32_t winner;
+};
+
+/* The ordered source. One worker at a time. */
+struct sort_merge {
+    struct sort_tournament tournament;
     uint64_t skipped; /* rows of the offset that are behind us */
     uint32_t pending; /* rows of the batch that was not taken yet */
     unsigned char *rows[BATCH_ROWS];
@@ -124,6 +134,14 @@ bool sort_rows_write(const struct sort_rows *rows, const struct batch *in, const
                      const struct sort_entry *entries, const uint16_t *positions, uint32_t count,
                      unsigned char *const *rows_out, struct nu_arena *strings);
 
+/* Copies the long strings of a row into `strings`, adding their bytes to *bytes. */
+bool sort_rows_own_strings(const struct sort_rows *rows, unsigned char *row,
+                           struct nu_arena *strings, uint64_t *bytes);
+
+/* By keys first..end-1 alone. */
+int sort_rows_compare_keys(const struct sort_rows *rows, uint32_t first, uint32_t end,
+                           const unsigned char *a, const unsigned char *b);
+
 /* Rows of equal prefix: by the keys, then by the whole row. 0 only for rows that no one can tell
  * apart. */
 int sort_rows_compare_tied(const struct sort_rows *rows, const unsigned char *a,
@@ -145,6 +163,18 @@ static inline bool sort_entry_before(const struct sort_rows *rows, const struct 
 typedef bool sort_go_on_fn(void *context);
 bool sort_run_step(struct sort_run *run, const struct sort_rows *rows, sort_go_on_fn *may_go_on,
                    void *context);
+
+/* sort_tournament.c: runs whole, from one arena; the caller may narrow heads and ends before it
+ * begins. false: out of memory. */
+bool sort_tournament_init(struct sort_tournament *tournament, const struct sort_rows *rows,
+                          const struct sort_run *runs, uint32_t run_count, struct nu_arena *arena);
+void sort_tournament_begin(struct sort_tournament *tournament);
+/* The next entry in the order of all slices; NULL: none is left. */
+const struct sort_entry *sort_tournament_pop(struct sort_tournament *tournament);
+
+/* sort.c: the parts of a sort, without choosing between them. */
+enum exec_code sort_init(struct sort *sort, struct job_context *job, const struct sort_plan *plan,
+                         struct exec_error *err);
 
 void sort_heap_destroy(struct sort_heap *heap);
 

@@ -65,33 +65,6 @@ static void sift_up(const struct sort_rows *rows, struct sort_entry *entries, ui
     entries[at] = rising;
 }
 
-/* Moves the long strings of a row into `strings`, adding their bytes to *bytes. */
-static bool copy_strings(const struct row_layout *layout, unsigned char *row,
-                         struct nu_arena *strings, uint64_t *bytes)
-{
-    for (uint32_t c = 0; layout->has_strings && c < layout->column_count; c++) {
-        const struct row_column *column = &layout->columns[c];
-        struct string_view view;
-        char *copy;
-        if (column->kind != EXEC_TYPE_UTF8 && column->kind != EXEC_TYPE_BINARY) {
-            continue;
-        }
-        memcpy(&view, row + column->offset, sizeof view);
-        if (view.size <= STRING_INLINE_BYTES) {
-            continue;
-        }
-        copy = nu_arena_alloc(strings, view.size, 1);
-        if (copy == NULL) {
-            return false;
-        }
-        memcpy(copy, string_view_bytes(&view), view.size);
-        view = string_view_make(copy, view.size);
-        memcpy(row + column->offset, &view, sizeof view);
-        *bytes += view.size;
-    }
-    return true;
-}
-
 static bool compact_strings(struct sort *sort, struct sort_heap *heap)
 {
     struct nu_arena *old = heap_strings(heap);
@@ -102,8 +75,8 @@ static bool compact_strings(struct sort *sort, struct sort_heap *heap)
     heap->current = 1 - heap->current;
     heap->live_bytes = 0;
     for (uint32_t i = 0; i < heap->count; i++) {
-        if (!copy_strings(&sort->rows.layout, heap->entries[i].row, heap_strings(heap),
-                          &heap->live_bytes)) {
+        if (!sort_rows_own_strings(&sort->rows, heap->entries[i].row, heap_strings(heap),
+                                   &heap->live_bytes)) {
             return false;
         }
     }
@@ -129,7 +102,7 @@ static bool heap_offer(struct sort *sort, uint32_t worker, const struct sort_ent
         return false;
     }
     memcpy(kept.row, entry->row, rows->layout.row_bytes);
-    if (!copy_strings(&rows->layout, kept.row, heap_strings(heap), &heap->string_bytes)) {
+    if (!sort_rows_own_strings(rows, kept.row, heap_strings(heap), &heap->string_bytes)) {
         return false;
     }
     if (full) {

@@ -22,6 +22,8 @@ morsel_test(exec scan_files LABELS unit)
 morsel_test(exec sched LABELS unit)
 morsel_test(exec sort LABELS unit)
 target_sources(test_sort PRIVATE exec/op_harness.c)
+morsel_test(exec window LABELS unit)
+target_sources(test_window PRIVATE exec/op_harness.c)
 morsel_test(exec spec_check LABELS unit LINKS exec_test_support)
 morsel_test(exec sched_heap LABELS unit)
 target_link_options(test_sched_heap PRIVATE

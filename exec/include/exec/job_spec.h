@@ -87,6 +87,7 @@ enum exec_rel_kind {
     EXEC_REL_LIMIT,
     EXEC_REL_UNION_ALL,
     EXEC_REL_DISTINCT,
+    EXEC_REL_WINDOW,
 };
 
 enum exec_file_format {
@@ -225,9 +226,23 @@ struct exec_measure {
     uint32_t parameter_count;
 };
 
+enum exec_window_function {
+    EXEC_WINDOW_NONE,
+    EXEC_WINDOW_ROW_NUMBER, /* 1, 2, 3: rows equal in all order keys are told apart by all columns
+                               that the plan reads, from left to right */
+    EXEC_WINDOW_RANK,       /* 1 + the rows before, equal ones not counted */
+    EXEC_WINDOW_DENSE_RANK, /* 1 + the distinct order keys before */
+};
+
+struct exec_named_window {
+    enum exec_window_function function;
+    const char *name;
+};
+
 /* Output columns of each kind, in order: scan: `columns` or all of them; filter, sort, limit: those
  * of the input; project: `exprs`; join: left then right (names may repeat; a name that occurs twice
- * can be referred to by index only); aggregate: keys then measures. */
+ * can be referred to by index only); aggregate: keys then measures; window: the input's, then one
+ * int64 for each function. */
 struct exec_rel {
     enum exec_rel_kind kind;
     const char *label; /* NULL or shown by explain */
@@ -296,6 +311,16 @@ struct exec_rel {
         struct {
             uint32_t input;
         } distinct;
+        struct {
+            uint32_t input;
+            const uint32_t *partition; /* expressions; none: one partition. NULL equals NULL */
+            uint32_t partition_count;
+            const struct exec_sort_key *order; /* none: all rows are equal */
+            uint32_t order_count;              /* with partition_count at most EXEC_KEYS_MAX */
+            const struct exec_named_window *functions; /* 1..EXEC_KEYS_MAX */
+            uint32_t function_count;
+            int64_t limit; /* only rows whose first function is at most this; -1: all */
+        } window;
     } u;
 };
 
