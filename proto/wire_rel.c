@@ -2,6 +2,7 @@
 
 #include "wire_expr.h"
 #include "wire_types.h"
+#include "wire_window.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,9 +99,9 @@ static enum exec_code named_read(const struct wire_reader *reader, const char *f
     return code;
 }
 
-static enum exec_code sort_keys_read(const struct wire_reader *reader, const char *field,
-                                     Morsel__V1__SortKey *const *messages, size_t count,
-                                     const struct exec_sort_key **keys_out)
+enum exec_code wire_sort_keys_read(const struct wire_reader *reader, const char *field,
+                                   Morsel__V1__SortKey *const *messages, size_t count,
+                                   const struct exec_sort_key **keys_out)
 {
     struct exec_sort_key *keys;
     enum exec_code code = wire_count_check(reader, field, count, EXEC_KEYS_MAX);
@@ -226,7 +227,7 @@ static enum exec_code measure_read(const struct wire_reader *reader, size_t at,
     }
     if (code == EXEC_OK) {
         snprintf(path, sizeof path, "aggregate.measures[%zu].order", at);
-        code = sort_keys_read(reader, path, message->order, message->n_order, &measure->order);
+        code = wire_sort_keys_read(reader, path, message->order, message->n_order, &measure->order);
     }
     if (code == EXEC_OK) {
         snprintf(path, sizeof path, "aggregate.measures[%zu].parameters", at);
@@ -283,8 +284,8 @@ static enum exec_code aggregate_read(const struct wire_reader *reader,
     return code;
 }
 
-static enum exec_code count_read(const struct wire_reader *reader, const char *field,
-                                 const Morsel__V1__Int64Value *message, int64_t *count_out)
+enum exec_code wire_row_count_read(const struct wire_reader *reader, const char *field,
+                                   const Morsel__V1__Int64Value *message, int64_t *count_out)
 {
     *count_out = message == NULL ? -1 : message->value;
     return message == NULL || message->value >= 0
@@ -299,14 +300,18 @@ static enum exec_code sort_read(const struct wire_reader *reader,
     enum exec_code code;
 
     if (message->n_partition_by != 0) {
-        return wire_fail(reader, EXEC_NOT_IMPLEMENTED, "sort.partition_by: not implemented yet");
+        return wire_fail(
+            reader, EXEC_NOT_IMPLEMENTED,
+            "sort.partition_by: not implemented; a window relation with a limit does it");
     }
     rel->kind = EXEC_REL_SORT;
     rel->u.sort.input = message->input;
     rel->u.sort.key_count = (uint32_t)message->n_keys;
-    code = sort_keys_read(reader, "sort.keys", message->keys, message->n_keys, &rel->u.sort.keys);
-    return code != EXEC_OK ? code
-                           : count_read(reader, "sort.limit", message->limit, &rel->u.sort.limit);
+    code =
+        wire_sort_keys_read(reader, "sort.keys", message->keys, message->n_keys, &rel->u.sort.keys);
+    return code != EXEC_OK
+               ? code
+               : wire_row_count_read(reader, "sort.limit", message->limit, &rel->u.sort.limit);
 }
 
 static enum exec_code limit_read(const struct wire_reader *reader,
@@ -319,7 +324,7 @@ static enum exec_code limit_read(const struct wire_reader *reader,
         return wire_fail(reader, EXEC_BAD_SPEC, "limit.offset: %" PRId64 " is negative",
                          message->offset);
     }
-    return count_read(reader, "limit.count", message->count, &rel->u.limit.count);
+    return wire_row_count_read(reader, "limit.count", message->count, &rel->u.limit.count);
 }
 
 enum exec_code wire_rel_read(const struct wire_reader *reader, const Morsel__V1__Rel *message,
@@ -352,6 +357,8 @@ enum exec_code wire_rel_read(const struct wire_reader *reader, const Morsel__V1_
             rel_out->kind = EXEC_REL_DISTINCT;
             rel_out->u.distinct.input = message->distinct->input;
             return EXEC_OK;
+        case MORSEL__V1__REL__KIND_WINDOW:
+            return wire_window_read(reader, message->window, rel_out);
         default: return wire_fail(reader, EXEC_BAD_SPEC, "kind is not set");
     }
 }
@@ -379,8 +386,8 @@ static bool named_write(struct wire_memory *memory, const struct exec_named_expr
     return messages != NULL;
 }
 
-static bool sort_keys_write(struct wire_memory *memory, const struct exec_sort_key *keys,
-                            size_t count, size_t *count_out, Morsel__V1__SortKey ***messages_out)
+bool wire_sort_keys_write(struct wire_memory *memory, const struct exec_sort_key *keys,
+                          size_t count, size_t *count_out, Morsel__V1__SortKey ***messages_out)
 {
     Morsel__V1__SortKey **messages = wire_memory_array(memory, count, sizeof *messages);
 
@@ -397,8 +404,8 @@ static bool sort_keys_write(struct wire_memory *memory, const struct exec_sort_k
     return messages != NULL;
 }
 
-static bool count_write(struct wire_memory *memory, int64_t count,
-                        Morsel__V1__Int64Value **message_out)
+bool wire_row_count_write(struct wire_memory *memory, int64_t count,
+                          Morsel__V1__Int64Value **message_out)
 {
     if (count < 0) {
         return true;
@@ -466,7 +473,7 @@ static Morsel__V1__Measure *measure_write(struct wire_memory *memory,
     const bool whole =
         to->name != NULL &&
         wire_indices_write(memory, from->args, from->arg_count, &to->n_arguments, &to->arguments) &&
-        sort_keys_write(memory, from->order, from->order_count, &to->n_order, &to->order) &&
+        wire_sort_keys_write(memory, from->order, from->order_count, &to->n_order, &to->order) &&
         wire_literals_write(memory, from->parameters, from->parameter_count, &to->n_parameters,
                             &to->parameters);
     return whole ? to : NULL;
@@ -530,16 +537,16 @@ static bool rel_kind_write(struct wire_memory *memory, const struct exec_rel *re
                 return false;
             }
             to->sort->input = rel->u.sort.input;
-            return count_write(memory, rel->u.sort.limit, &to->sort->limit) &&
-                   sort_keys_write(memory, rel->u.sort.keys, rel->u.sort.key_count,
-                                   &to->sort->n_keys, &to->sort->keys);
+            return wire_row_count_write(memory, rel->u.sort.limit, &to->sort->limit) &&
+                   wire_sort_keys_write(memory, rel->u.sort.keys, rel->u.sort.key_count,
+                                        &to->sort->n_keys, &to->sort->keys);
         case EXEC_REL_LIMIT:
             if (!KIND_NEW(memory, to, limit, LIMIT, limit_rel)) {
                 return false;
             }
             to->limit->input = rel->u.limit.input;
             to->limit->offset = rel->u.limit.offset;
-            return count_write(memory, rel->u.limit.count, &to->limit->count);
+            return wire_row_count_write(memory, rel->u.limit.count, &to->limit->count);
         case EXEC_REL_UNION_ALL:
             return KIND_NEW(memory, to, union_all, UNION_ALL, union_rel) &&
                    wire_indices_write(memory, rel->u.union_all.inputs, rel->u.union_all.input_count,
@@ -550,6 +557,9 @@ static bool rel_kind_write(struct wire_memory *memory, const struct exec_rel *re
             }
             to->distinct->input = rel->u.distinct.input;
             return true;
+        case EXEC_REL_WINDOW:
+            return KIND_NEW(memory, to, window, WINDOW, window_rel) &&
+                   wire_window_write(memory, rel, to->window);
         default: return true; /* the kind stays unset and the server names it */
     }
 }

@@ -263,8 +263,8 @@ static enum metrics_op run_op(const struct exec_job_spec *spec)
 
     for (uint32_t i = 0; i < spec->rel_count; i++) {
         joins |= spec->rels[i].kind == EXEC_REL_JOIN;
-        groups |=
-            spec->rels[i].kind == EXEC_REL_AGGREGATE || spec->rels[i].kind == EXEC_REL_DISTINCT;
+        groups |= spec->rels[i].kind == EXEC_REL_AGGREGATE ||
+                  spec->rels[i].kind == EXEC_REL_DISTINCT || spec->rels[i].kind == EXEC_REL_WINDOW;
     }
     if (joins) {
         return groups ? METRICS_OP_MIXED : METRICS_OP_JOIN;

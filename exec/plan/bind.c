@@ -236,6 +236,7 @@ static enum exec_code bind_rel(struct plan *plan, struct plan_rel *rel, struct e
         case EXEC_REL_LIMIT: rel->schema = rel->inputs[0]->schema; return EXEC_OK;
         case EXEC_REL_UNION_ALL: return bind_union(plan, rel, err);
         case EXEC_REL_DISTINCT: return bind_distinct(plan, rel, err);
+        case EXEC_REL_WINDOW: return plan_bind_window(plan, rel, err);
         default:
             return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "relation kind %d is not implemented yet",
                              (int)rel->spec->kind);

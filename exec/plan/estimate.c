@@ -278,6 +278,10 @@ static void estimate_rows(struct plan_rel *rel)
             break;
         case EXEC_REL_AGGREGATE: rel->rows = group_rows(rel, spec->u.aggregate.key_count); break;
         case EXEC_REL_DISTINCT: rel->rows = group_rows(rel, rel->schema.field_count); break;
+        case EXEC_REL_WINDOW:
+            rel->rows = input;
+            rel->rows_exact = rel->inputs[0]->rows_exact && rel->window_limit < 0;
+            break;
         case EXEC_REL_FILTER:
         case EXEC_REL_LIMIT: rel->rows = input; break;
         case EXEC_REL_UNION_ALL:
@@ -297,6 +301,10 @@ static void apply_limits(struct plan_rel *rel)
     if (spec->kind == EXEC_REL_SORT && rel->sort_limit >= 0 &&
         (double)rel->sort_limit < rel->rows) {
         rel->rows = (double)rel->sort_limit;
+    }
+    if (spec->kind == EXEC_REL_WINDOW && rel->window_limit >= 0) {
+        rel->rows = fmin(rel->rows, (double)rel->window_limit *
+                                        group_rows(rel, spec->u.window.partition_count));
     }
     if (spec->kind == EXEC_REL_LIMIT && spec->u.limit.count >= 0 &&
         (double)spec->u.limit.count < rel->rows) {

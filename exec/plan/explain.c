@@ -57,6 +57,14 @@ static void headline_scan(struct text *text, const struct exec_rel *spec)
     }
 }
 
+static const char *window_name(enum exec_window_function function)
+{
+    static const char *const names[] = {[EXEC_WINDOW_ROW_NUMBER] = "row_number",
+                                        [EXEC_WINDOW_RANK] = "rank",
+                                        [EXEC_WINDOW_DENSE_RANK] = "dense_rank"};
+    return names[function];
+}
+
 static void headline(struct text *text, const struct plan_rel *rel)
 {
     switch (rel->spec->kind) {
@@ -76,6 +84,12 @@ static void headline(struct text *text, const struct plan_rel *rel)
             }
             if (rel->sort_offset > 0) {
                 text_add(text, " after %" PRId64, rel->sort_offset);
+            }
+            break;
+        case EXEC_REL_WINDOW:
+            text_add(text, "window");
+            if (rel->window_limit >= 0) {
+                text_add(text, ", %s to %" PRId64, window_name(rel->limited), rel->window_limit);
             }
             break;
         case EXEC_REL_LIMIT:
@@ -165,7 +179,9 @@ static void detail_measures(struct text *text, const struct plan_rel *rel)
     }
 }
 
-static void detail_order(struct text *text, const struct plan_rel *rel)
+static void detail_order(struct text *text, struct expr *const *exprs,
+                         const struct exec_sort_key *keys, uint32_t count,
+                         const struct exec_schema *input)
 {
     static const char *const directions[] = {
         [EXEC_ASC_NULLS_LAST] = "asc",
@@ -174,11 +190,18 @@ static void detail_order(struct text *text, const struct plan_rel *rel)
         [EXEC_DESC_NULLS_FIRST] = "desc",
     };
 
-    for (uint32_t k = 0; k < rel->spec->u.sort.key_count; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         char key[EXPR_TEXT_BYTES];
-        expr_text(rel->exprs[k], &rel->schema, key, sizeof key);
-        text_add(text, "%s%s %s", k == 0 ? "" : ", ", key,
-                 directions[rel->spec->u.sort.keys[k].direction]);
+        expr_text(exprs[k], input, key, sizeof key);
+        text_add(text, "%s%s %s", k == 0 ? "" : ", ", key, directions[keys[k].direction]);
+    }
+}
+
+static void detail_functions(struct text *text, const struct exec_rel *spec)
+{
+    for (uint32_t f = 0; f < spec->u.window.function_count; f++) {
+        text_add(text, "%s%s", f == 0 ? "" : ", ",
+                 window_name(spec->u.window.functions[f].function));
     }
 }
 
@@ -232,7 +255,10 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
                 detail_exprs(text, rel->exprs, spec->u.aggregate.key_count, input, ", ");
             } else if (spec->kind == EXEC_REL_SORT) {
                 *name_out = "by";
-                detail_order(text, rel);
+                detail_order(text, rel->exprs, spec->u.sort.keys, spec->u.sort.key_count, input);
+            } else if (spec->kind == EXEC_REL_WINDOW && spec->u.window.partition_count != 0) {
+                *name_out = "partition by";
+                detail_exprs(text, rel->exprs, spec->u.window.partition_count, input, ", ");
             }
             return true;
         case 1:
@@ -245,6 +271,10 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
             } else if (spec->kind == EXEC_REL_JOIN && rel->residual != NULL) {
                 *name_out = "residual";
                 detail_exprs(text, &rel->residual, 1, &rel->both, "");
+            } else if (spec->kind == EXEC_REL_WINDOW && spec->u.window.order_count != 0) {
+                *name_out = "order by";
+                detail_order(text, rel->exprs + spec->u.window.partition_count,
+                             spec->u.window.order, spec->u.window.order_count, input);
             }
             return true;
         case 2:
@@ -268,6 +298,9 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
             if (rel->verdict != NULL) {
                 *name_out = "compared";
                 detail_exprs(text, &rel->verdict, 1, &rel->both, "");
+            } else if (spec->kind == EXEC_REL_WINDOW) {
+                *name_out = "functions";
+                detail_functions(text, spec);
             }
             return true;
         case 5:

@@ -241,7 +241,7 @@ static enum exec_code lower_limit(struct plan *plan, struct plan_rel *rel, struc
 /* ---- breakers
  * -------------------------------------------------------------------------------------------- */
 
-static void stream_end(const struct stream *stream, struct op_sink *sink)
+void plan_end_stream(const struct stream *stream, struct op_sink *sink)
 {
     for (uint32_t p = 0; p < stream->pipe_count; p++) {
         pipe_set_sink(stream->pipes[p], sink);
@@ -283,14 +283,13 @@ static enum exec_code lower_group(struct plan *plan, struct plan_rel *rel, struc
     if (group->keys == NULL || group_create(plan->job, group, &rel->group, err) != EXEC_OK) {
         return plan_fail_rel(rel, err);
     }
-    stream_end(&in, group_sink(rel->group));
+    plan_end_stream(&in, group_sink(rel->group));
     struct op_source *source = group_source(rel->group);
     rel->rows_out[0] = &source->rows_out;
     return plan_new_stream(plan, rel, source, &in, out, err);
 }
 
-/* Sorts keep whole batches, so columns nobody needs are dropped first. */
-static enum exec_code sort_input(struct plan *plan, struct plan_rel *rel, struct stream *out,
+enum exec_code plan_lower_narrow(struct plan *plan, struct plan_rel *rel, struct stream *out,
                                  struct exec_error *err)
 {
     struct plan_rel *input = rel->inputs[0];
@@ -329,7 +328,7 @@ static enum exec_code lower_sort(struct plan *plan, struct plan_rel *rel, struct
     struct stream in, runs;
     struct sort *sort;
 
-    if (keys == NULL || sort_plan == NULL || sort_input(plan, rel, &in, err) != EXEC_OK) {
+    if (keys == NULL || sort_plan == NULL || plan_lower_narrow(plan, rel, &in, err) != EXEC_OK) {
         return err->code;
     }
     for (uint32_t k = 0; k < key_count; k++) {
@@ -351,7 +350,7 @@ static enum exec_code lower_sort(struct plan *plan, struct plan_rel *rel, struct
     if (sort_create(plan->job, sort_plan, &sort, err) != EXEC_OK) {
         return plan_fail_rel(rel, err);
     }
-    stream_end(&in, sort_sink(sort));
+    plan_end_stream(&in, sort_sink(sort));
     runs = in;
     if (sort_run_source(sort) != NULL &&
         plan_new_stream(plan, rel, sort_run_source(sort), &in, &runs, err) != EXEC_OK) {
@@ -423,6 +422,7 @@ static enum exec_code lower_kind(struct plan *plan, struct plan_rel *rel, struct
         case EXEC_REL_DISTINCT: return lower_group(plan, rel, out, err);
         case EXEC_REL_SORT: return lower_sort(plan, rel, out, err);
         case EXEC_REL_LIMIT: return lower_limit(plan, rel, out, err);
+        case EXEC_REL_WINDOW: return plan_lower_window(plan, rel, out, err);
         default: return lower_union(plan, rel, out, err);
     }
 }

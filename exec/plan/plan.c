@@ -37,6 +37,7 @@ static uint32_t input_indices(const struct exec_rel *rel, uint32_t two[2], const
         case EXEC_REL_SORT: two[0] = rel->u.sort.input; return 1;
         case EXEC_REL_LIMIT: two[0] = rel->u.limit.input; return 1;
         case EXEC_REL_DISTINCT: two[0] = rel->u.distinct.input; return 1;
+        case EXEC_REL_WINDOW: two[0] = rel->u.window.input; return 1;
         case EXEC_REL_UNION_ALL:
             *out = rel->u.union_all.inputs;
             return rel->u.union_all.input_count;
@@ -83,6 +84,7 @@ static bool init_rel(struct plan *plan, struct unfolding *unfolding, uint32_t in
     rel->spec = &plan->spec->rels[index];
     rel->rows = PLAN_ROWS_UNKNOWN;
     rel->sort_limit = -1;
+    rel->window_limit = -1;
     rel->input_count = input_indices(rel->spec, two, &inputs);
     rel->inputs = plan_calloc(plan, rel->input_count, sizeof(struct plan_rel *), &err);
     if (rel->inputs == NULL) {

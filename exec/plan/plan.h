@@ -9,6 +9,7 @@
 #include "op/pipe_life.h"
 #include "op/scan_files.h"
 #include "sort/sort.h"
+#include "sort/window.h"
 #include "table/table.h"
 
 /* From a checked spec to wired pipes, on one worker, in the job's plan arena:
@@ -44,8 +45,8 @@ struct plan_rel {
     struct expr **predicates;
     uint32_t predicate_count, pushed_count;
 
-    struct expr *
-        *exprs; /* project: columns; aggregate, distinct: keys; sort: keys; join: left keys */
+    struct expr **exprs; /* project: columns; aggregate, distinct: keys; sort: keys; join: left
+                           keys; window: partition keys, then order keys */
     struct expr **right_keys;
     uint32_t key_count; /* join: of both; not the spec's, see bind_join.c */
     bool *nulls_equal;
@@ -66,8 +67,10 @@ struct plan_rel {
     bool emits_build;                /* join: semi, anti, mark of the build side's rows */
     enum exec_join_kind probe_kind;  /* join: seen from the probe side */
     int64_t sort_limit, sort_offset; /* sort: with the limit above it folded in; -1: none */
-    bool is_folded;                  /* limit: done by the sort below */
-    bool *needed;                    /* output columns somebody above or a predicate reads */
+    int64_t window_limit;            /* window: rows where `limited` is at most this; -1: all */
+    enum exec_window_function limited;
+    bool is_folded; /* limit: done by the sort below */
+    bool *needed;   /* output columns somebody above or a predicate reads */
 
     /* After lowering, for explain --analyze: counters whose sum is the output before and after the
      * predicates. NULL: the same rows as the input's. */
@@ -155,6 +158,13 @@ enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint
                                    const struct exec_schema *input, struct exec_error *err);
 enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32_t measure,
                                  struct exec_error *err);
+enum exec_code plan_bind_window(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
+/* A predicate over a window's output: whether it goes to the input (where its columns have the same
+ * numbers), as it reads plain partition keys only; and whether the window's limit now does what it
+ * asks for. Where it asks for a single number the limit is set all the same, and it stays. */
+bool plan_window_passes(struct plan *plan, const struct plan_rel *rel, const struct expr *predicate,
+                        struct exec_error *err);
+bool plan_window_limits(struct plan_rel *rel, const struct expr *predicate);
 enum exec_code plan_add_predicate(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
                                   struct exec_error *err);
 /* Conjuncts a join gets from above: a key where it equates the sides, else part of the residual. */
@@ -183,6 +193,11 @@ enum exec_code plan_append(struct plan *plan, const struct stream *stream, struc
                            struct exec_error *err);
 enum exec_code plan_lower_rel(struct plan *plan, struct plan_rel *rel, struct stream *out,
                               struct exec_error *err);
+/* The input's stream with the columns somebody needs and no others: for those who keep rows. */
+enum exec_code plan_lower_narrow(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                                 struct exec_error *err);
+enum exec_code plan_lower_window(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                                 struct exec_error *err);
 enum exec_code plan_lower_join(struct plan *plan, struct plan_rel *rel, struct stream *out,
                                struct exec_error *err);
 /* A stream of one pipe from `source` that waits for all pipes of `before`; its column c is schema
@@ -190,6 +205,7 @@ enum exec_code plan_lower_join(struct plan *plan, struct plan_rel *rel, struct s
 enum exec_code plan_new_stream(struct plan *plan, const struct plan_rel *rel,
                                struct op_source *source, const struct stream *before,
                                struct stream *out, struct exec_error *err);
+void plan_end_stream(const struct stream *stream, struct op_sink *sink);
 struct expr *plan_remap(struct plan *plan, const struct expr *expr, const uint32_t *map,
                         struct exec_error *err);
 

@@ -80,6 +80,17 @@ static void mark_project(struct plan_rel *rel)
     }
 }
 
+static void mark_window(struct plan_rel *rel)
+{
+    struct plan_rel *input = rel->inputs[0];
+
+    for (uint32_t c = 0; c < input->schema.field_count; c++) {
+        input->needed[c] |= rel->needed[c];
+    }
+    mark_exprs(rel->exprs, rel->spec->u.window.partition_count + rel->spec->u.window.order_count,
+               input->needed);
+}
+
 static void mark_union(struct plan_rel *rel)
 {
     for (uint32_t i = 0; i < rel->input_count; i++) {
@@ -105,6 +116,7 @@ static enum exec_code mark_inputs(struct plan *plan, struct plan_rel *rel, struc
             mark_same(rel, rel->inputs[0]);
             mark_exprs(rel->exprs, rel->spec->u.sort.key_count, rel->inputs[0]->needed);
             break;
+        case EXEC_REL_WINDOW: mark_window(rel); break;
         case EXEC_REL_UNION_ALL: mark_union(rel); break;
         case EXEC_REL_DISTINCT:
             mark_exprs(rel->exprs, rel->schema.field_count, rel->inputs[0]->needed);

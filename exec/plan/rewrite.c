@@ -7,7 +7,7 @@
  *
  *   predicates   towards the scans: through filters, projections of plain columns, sorts, and into
  *                the sides of joins where a dropped row cannot change what the other side yields
- *   limits       into the sort below
+ *   limits       into the sort below; comparisons of a row number or rank into its window
  *   build sides  the smaller input of an inner join; of a semi, anti or mark join the left one only
  *                where it is much smaller; otherwise the side that keeps the probe streaming */
 
@@ -109,6 +109,20 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
             return rel->sort_limit < 0 && !rel->is_folded &&
                    !any_raises(rel->exprs, rel->spec->u.sort.key_count) &&
                    push_down(plan, input, predicate, err);
+        case EXEC_REL_WINDOW:
+            if (plan_window_limits(rel, predicate)) {
+                return true;
+            }
+            if (any_raises(rel->exprs,
+                           rel->spec->u.window.partition_count + rel->spec->u.window.order_count) ||
+                !plan_window_passes(plan, rel, predicate, err)) {
+                return false;
+            }
+            if (push_down(plan, input, predicate, err)) {
+                return true;
+            }
+            rel = input;
+            break;
         case EXEC_REL_JOIN: {
             if (any_raises(rel->exprs, plan_key_exprs(rel)) ||
                 any_raises(rel->right_keys, plan_key_exprs(rel)) ||

@@ -30,8 +30,9 @@ const char *spec_rel_name(enum exec_rel_kind kind)
         [EXEC_REL_JOIN] = "join",           [EXEC_REL_AGGREGATE] = "aggregate",
         [EXEC_REL_SORT] = "sort",           [EXEC_REL_LIMIT] = "limit",
         [EXEC_REL_UNION_ALL] = "union all", [EXEC_REL_DISTINCT] = "distinct",
+        [EXEC_REL_WINDOW] = "window",
     };
-    return kind <= EXEC_REL_DISTINCT ? names[kind] : "unknown";
+    return kind <= EXEC_REL_WINDOW ? names[kind] : "unknown";
 }
 
 const char *spec_join_name(enum exec_join_kind kind)
@@ -480,6 +481,40 @@ static enum exec_code check_aggregate(struct checker *checker, const struct exec
     return EXEC_OK;
 }
 
+static enum exec_code check_window(struct checker *checker, const struct exec_rel *rel,
+                                   uint32_t self)
+{
+    struct exec_error *err = checker->err;
+    const uint32_t partition_count = rel->u.window.partition_count;
+
+    if (check_input(checker, self, rel->u.window.input, "window.input") != EXEC_OK ||
+        check_count(checker, partition_count, 0, EXEC_KEYS_MAX, "window.partition_by") != EXEC_OK ||
+        check_count(checker, rel->u.window.order_count, 0, EXEC_KEYS_MAX - partition_count,
+                    "window.order_by (with partition_by)") != EXEC_OK ||
+        check_count(checker, rel->u.window.function_count, 1, EXEC_KEYS_MAX, "window.functions") !=
+            EXEC_OK) {
+        return err->code;
+    }
+    for (uint32_t k = 0; k < partition_count; k++) {
+        if (check_ref(checker, rel->u.window.partition[k], "window.partition_by") != EXEC_OK) {
+            return err->code;
+        }
+    }
+    for (uint32_t f = 0; f < rel->u.window.function_count; f++) {
+        const struct exec_named_window *window = &rel->u.window.functions[f];
+        if (check_name(window->name, "window.functions.name", err) != EXEC_OK) {
+            return err->code;
+        }
+        if (window->function <= EXEC_WINDOW_NONE || window->function > EXEC_WINDOW_DENSE_RANK) {
+            return BAD("window.functions '%s': no such function", window->name);
+        }
+    }
+    return rel->u.window.limit < -1
+               ? BAD("window.limit is %" PRId64 ", -1 means none", rel->u.window.limit)
+               : check_order(checker, rel->u.window.order, rel->u.window.order_count,
+                             "window.order_by");
+}
+
 static enum exec_code check_rel(struct checker *checker, const struct exec_rel *rel, uint32_t self)
 {
     struct exec_error *err = checker->err;
@@ -534,6 +569,7 @@ static enum exec_code check_rel(struct checker *checker, const struct exec_rel *
             return EXEC_OK;
         case EXEC_REL_DISTINCT:
             return check_input(checker, self, rel->u.distinct.input, "distinct.input");
+        case EXEC_REL_WINDOW: return check_window(checker, rel, self);
         default: return BAD("no such kind of relation (%d)", (int)rel->kind);
     }
 }

@@ -141,6 +141,22 @@ static void copy_measures(struct copier *copier, struct exec_rel *rel)
     rel->u.aggregate.measures = measures;
 }
 
+static void copy_window(struct copier *copier, struct exec_rel *rel)
+{
+    struct exec_named_window *functions = copy_bytes(
+        copier, rel->u.window.functions, rel->u.window.function_count, sizeof *functions);
+
+    for (uint32_t f = 0; functions != NULL && f < rel->u.window.function_count; f++) {
+        functions[f].name = copy_text(copier, functions[f].name);
+    }
+    rel->u.window.functions = functions;
+    rel->u.window.partition =
+        copy_bytes(copier, rel->u.window.partition, rel->u.window.partition_count,
+                   sizeof *rel->u.window.partition);
+    rel->u.window.order = copy_bytes(copier, rel->u.window.order, rel->u.window.order_count,
+                                     sizeof *rel->u.window.order);
+}
+
 static void copy_rel(struct copier *copier, struct exec_rel *rel)
 {
     rel->label = copy_text(copier, rel->label);
@@ -163,6 +179,7 @@ static void copy_rel(struct copier *copier, struct exec_rel *rel)
             rel->u.sort.keys = copy_bytes(copier, rel->u.sort.keys, rel->u.sort.key_count,
                                           sizeof *rel->u.sort.keys);
             break;
+        case EXEC_REL_WINDOW: copy_window(copier, rel); break;
         case EXEC_REL_UNION_ALL:
             rel->u.union_all.inputs =
                 copy_bytes(copier, rel->u.union_all.inputs, rel->u.union_all.input_count,

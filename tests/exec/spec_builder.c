@@ -241,6 +241,38 @@ uint32_t spec_distinct(struct spec_builder *b, uint32_t input)
     return spec_rel(b, &(struct exec_rel){.kind = EXEC_REL_DISTINCT, .u.distinct.input = input});
 }
 
+uint32_t spec_window(struct spec_builder *b, uint32_t input, int64_t limit)
+{
+    return spec_rel(b, &(struct exec_rel){.kind = EXEC_REL_WINDOW,
+                                          .u.window = {.input = input, .limit = limit}});
+}
+
+void spec_partition(struct spec_builder *b, uint32_t expr)
+{
+    struct exec_rel *rel = spec_last(b, EXEC_REL_WINDOW);
+    rel->u.window.partition =
+        spec_grow(b, rel->u.window.partition, rel->u.window.partition_count, sizeof expr, &expr);
+    rel->u.window.partition_count++;
+}
+
+void spec_window_order(struct spec_builder *b, uint32_t expr, enum exec_direction direction)
+{
+    struct exec_rel *rel = spec_last(b, EXEC_REL_WINDOW);
+    const struct exec_sort_key key = {.expr = expr, .direction = direction};
+    rel->u.window.order =
+        spec_grow(b, rel->u.window.order, rel->u.window.order_count, sizeof key, &key);
+    rel->u.window.order_count++;
+}
+
+void spec_number(struct spec_builder *b, enum exec_window_function function, const char *name)
+{
+    struct exec_rel *rel = spec_last(b, EXEC_REL_WINDOW);
+    const struct exec_named_window number = {.function = function, .name = spec_string(b, name)};
+    rel->u.window.functions =
+        spec_grow(b, rel->u.window.functions, rel->u.window.function_count, sizeof number, &number);
+    rel->u.window.function_count++;
+}
+
 void spec_scan_column(struct spec_builder *b, const char *name)
 {
     struct exec_rel *rel = spec_last(b, EXEC_REL_SCAN);

@@ -75,4 +75,11 @@ void spec_measure(struct spec_builder *b, enum exec_aggregate_function function,
                   const char *name); /* group; arg 0: none */
 void spec_order(struct spec_builder *b, uint32_t expr, enum exec_direction direction); /* sort */
 
+uint32_t spec_window(struct spec_builder *b, uint32_t input, int64_t limit);
+void spec_partition(struct spec_builder *b, uint32_t expr); /* window */
+void spec_window_order(struct spec_builder *b, uint32_t expr,
+                       enum exec_direction direction); /* window */
+void spec_number(struct spec_builder *b, enum exec_window_function function,
+                 const char *name); /* window */
+
 #endif

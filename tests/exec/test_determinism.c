@@ -2,7 +2,7 @@
  *         morsels and the policy, float sums and averages included; in the same order where the
  *         order is total.
  * Method: a resident table of skewed keys and of floats that no order of plain addition sums alike
- * is read by five plans on engines of 1, 2, 3 and 8 workers, in morsels of 1,024 to 1,000,000 rows,
+ * is read by six plans on engines of 1, 2, 3 and 8 workers, in morsels of 1,024 to 1,000,000 rows,
  * under each policy. Every run is compared with the first.
  */
 #include "job_runner.h"
@@ -123,6 +123,21 @@ static void make_ties(struct spec_builder *b)
     spec_order(b, spec_column(b, "s"), EXEC_ASC_NULLS_LAST);
 }
 
+/* Two windows, one in the other; every row number is in the answer. */
+static void make_windows(struct spec_builder *b)
+{
+    spec_window(b, spec_table(b, "t"), -1);
+    spec_partition(b, spec_column(b, "k"));
+    spec_window_order(b, spec_column(b, "v"), EXEC_DESC_NULLS_LAST);
+    spec_number(b, EXEC_WINDOW_ROW_NUMBER, "n");
+    spec_number(b, EXEC_WINDOW_RANK, "r");
+    spec_window(b, b->rel_count, 40);
+    spec_partition(b, spec_column(b, "n"));
+    spec_window_order(b, spec_column(b, "x"), EXEC_ASC_NULLS_LAST);
+    spec_number(b, EXEC_WINDOW_ROW_NUMBER, "m");
+    spec_number(b, EXEC_WINDOW_DENSE_RANK, "d");
+}
+
 static const struct {
     make_fn *make;
     const char *name;
@@ -131,7 +146,7 @@ static const struct {
 } plans[] = {
     {make_sums, "sums", true, 500},   {make_total, "total", true, 1},
     {make_top, "top", true, 200},     {make_distinct, "distinct", false, 100},
-    {make_ties, "ties", false, 1000},
+    {make_ties, "ties", false, 1000}, {make_windows, "windows", false, 1000},
 };
 enum { PLAN_COUNT = sizeof plans / sizeof plans[0] };
 

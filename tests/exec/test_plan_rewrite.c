@@ -286,3 +286,81 @@ Test(plan_rewrite, a_residual_is_shown)
     const char *const has[] = {"residual: (", NULL};
     expect_plan(make_residual, has, NULL);
 }
+
+/* sequence(1000): v is i % something, so there are ties; number, rank within partitions of v. */
+static uint32_t make_window(struct spec_builder *b)
+{
+    const uint32_t window = spec_window(b, spec_generator(b, "sequence", 1000, 0), -1);
+    spec_partition(b, spec_column(b, "v"));
+    spec_window_order(b, spec_column(b, "i"), EXEC_DESC_NULLS_LAST);
+    spec_number(b, EXEC_WINDOW_ROW_NUMBER, "n");
+    spec_number(b, EXEC_WINDOW_RANK, "r");
+    return window;
+}
+
+static void compare_window(struct spec_builder *b, const char *function, const char *column,
+                           int64_t number)
+{
+    const uint32_t window = make_window(b), at = spec_column(b, column);
+    spec_filter(b, window, spec_call2(b, function, at, spec_i64(b, number)));
+}
+
+static void make_window_limit(struct spec_builder *b)
+{
+    compare_window(b, "le", "n", 2);
+}
+
+static void make_window_rank_below(struct spec_builder *b)
+{
+    compare_window(b, "lt", "r", 4);
+}
+
+static void make_window_number_is(struct spec_builder *b)
+{
+    compare_window(b, "eq", "n", 3);
+}
+
+static void make_window_number_above(struct spec_builder *b)
+{
+    compare_window(b, "gt", "n", 3);
+}
+
+static void make_window_turned(struct spec_builder *b)
+{
+    const uint32_t window = make_window(b), three = spec_i64(b, 3);
+    const uint32_t turned = spec_call2(b, "ge", three, spec_column(b, "n"));
+    const uint32_t other = spec_call2(b, "le", spec_column(b, "r"), three);
+    spec_filter(b, window, spec_call2(b, "and", turned, other));
+}
+
+static void make_window_partition(struct spec_builder *b)
+{
+    const uint32_t window = make_window(b), five = spec_i64(b, 5);
+    const uint32_t partition = spec_call2(b, "lt", spec_column(b, "v"), five);
+    spec_filter(b, window,
+                spec_call2(b, "and", partition, spec_call2(b, "lt", spec_column(b, "i"), five)));
+}
+
+Test(plan_rewrite, row_numbers_and_ranks_limit_their_window)
+{
+    const char *const limit[] = {"window, row_number to 2", "filter: moved down",
+                                 "functions: row_number, rank", NULL};
+    const char *const below[] = {"window, rank to 3", "filter: moved down", NULL};
+    const char *const number[] = {"window, row_number to 3", "filter: (n = 3)", NULL};
+    const char *const above[] = {"filter: (n > 3)", NULL};
+    const char *const turned[] = {"window, row_number to 3", "filter: (r <= 3)", NULL};
+
+    expect_plan(make_window_limit, limit, NULL);
+    expect_plan(make_window_rank_below, below, NULL);
+    expect_plan(make_window_number_is, number, NULL);
+    expect_plan(make_window_number_above, above, "window,");
+    expect_plan(make_window_turned, turned, NULL);
+}
+
+Test(plan_rewrite, predicates_on_partition_keys_pass_a_window)
+{
+    const char *const has[] = {"filter pushed here: (v < 5)", "filter: (i < 5)", "partition by: v",
+                               "order by: i desc", NULL};
+
+    expect_plan(make_window_partition, has, NULL);
+}

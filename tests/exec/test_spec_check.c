@@ -98,6 +98,45 @@ static void spoil_join_kind(void)
 {
     b.rels[joined - 1].u.join.kind = EXEC_JOIN_NONE;
 }
+static void make_window(uint32_t partition, enum exec_direction direction)
+{
+    spec_window(&b, sorted, -1);
+    spec_partition(&b, partition);
+    spec_window_order(&b, 1, direction);
+    spec_number(&b, EXEC_WINDOW_RANK, "r");
+}
+static void spoil_no_window(void)
+{
+    make_window(1, EXEC_ASC_NULLS_LAST);
+}
+static void spoil_window_partition(void)
+{
+    make_window(99, EXEC_ASC_NULLS_LAST);
+}
+static void spoil_window_order(void)
+{
+    make_window(1, (enum exec_direction)0);
+}
+static void spoil_window_function(void)
+{
+    make_window(1, EXEC_ASC_NULLS_LAST);
+    spec_number(&b, (enum exec_window_function)9, "odd");
+}
+static void spoil_window_functions(void)
+{
+    make_window(1, EXEC_ASC_NULLS_LAST);
+    b.rels[sorted].u.window.function_count = 0;
+}
+static void spoil_window_limit(void)
+{
+    make_window(1, EXEC_ASC_NULLS_LAST);
+    b.rels[sorted].u.window.limit = -2;
+}
+static void spoil_window_keys(void)
+{
+    make_window(1, EXEC_ASC_NULLS_LAST);
+    b.rels[sorted].u.window.order_count = EXEC_KEYS_MAX;
+}
 static void spoil_keys(void)
 {
     b.rels[joined - 1].u.join.key_count = EXEC_KEYS_MAX + 1;
@@ -232,6 +271,13 @@ static const struct {
     {spoil_distinct_measure, EXEC_BAD_SPEC, 5, 0, "'n': count_star takes no distinct"},
     {spoil_phase, EXEC_NOT_IMPLEMENTED, 5, 0, "FINAL"},
     {spoil_direction, EXEC_BAD_SPEC, 6, 0, "sort.keys has no direction"},
+    {spoil_no_window, EXEC_OK, 0, 0, ""},
+    {spoil_window_partition, EXEC_BAD_SPEC, 7, 0, "window.partition_by refers to expression 99"},
+    {spoil_window_order, EXEC_BAD_SPEC, 7, 0, "window.order_by has no direction"},
+    {spoil_window_function, EXEC_BAD_SPEC, 7, 0, "'odd': no such function"},
+    {spoil_window_functions, EXEC_BAD_SPEC, 7, 0, "window.functions has 0 entries"},
+    {spoil_window_limit, EXEC_BAD_SPEC, 7, 0, "window.limit is -2"},
+    {spoil_window_keys, EXEC_BAD_SPEC, 7, 0, "window.order_by (with partition_by) has 32 entries"},
     {spoil_rows, EXEC_BAD_SPEC, 1, 0, "scan.generator_rows"},
     {spoil_inline, EXEC_NOT_IMPLEMENTED, 1, 0, "scan.inline_stream"},
     {spoil_priority, EXEC_BAD_SPEC, 0, 0, "options.priority is 11"},

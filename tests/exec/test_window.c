@@ -421,6 +421,7 @@ Test(window, a_stop_is_seen)
     for (uint64_t questions = 1; questions < 40; questions += 6) {
         struct harness harness;
         harness_init(&harness, 1, 64, UINT64_MAX);
+        harness.time_every = 1000; /* questions are counted */
         harness.cancel_after_questions = questions;
         run_window(&harness, &window_case);
         cr_assert_lt(harness.rows_out, window_case.cells.row_count);

@@ -82,6 +82,8 @@ static const struct exec_measure measures[] = {
      .parameters = parameters,
      .parameter_count = 1},
 };
+static const struct exec_named_window windows[] = {{EXEC_WINDOW_DENSE_RANK, "place"},
+                                                   {EXEC_WINDOW_ROW_NUMBER, "n"}};
 static const struct exec_rel rels[] = {
     {.kind = EXEC_REL_SCAN,
      .label = "flights",
@@ -131,6 +133,17 @@ static const struct exec_rel rels[] = {
     {.kind = EXEC_REL_LIMIT, .u.limit = {.input = 9, .offset = 3, .count = -1}},
     {.kind = EXEC_REL_UNION_ALL, .u.union_all = {.inputs = args, .input_count = 2}},
     {.kind = EXEC_REL_DISTINCT, .u.distinct = {.input = 12}},
+    {.kind = EXEC_REL_WINDOW,
+     .u.window = {.input = 13,
+                  .partition = args,
+                  .partition_count = 2,
+                  .order = sort_keys,
+                  .order_count = 2,
+                  .functions = windows,
+                  .function_count = 2,
+                  .limit = 2}},
+    {.kind = EXEC_REL_WINDOW,
+     .u.window = {.input = 14, .functions = windows, .function_count = 1, .limit = -1}},
 };
 static const struct exec_job_spec full_spec = {
     .rels = rels,
@@ -328,6 +341,13 @@ Test(wire_plan, what_cannot_be_done_is_named)
          0},
         {REL("{'aggregate':{'groupingSets':[{}]}}"), EXEC_NOT_IMPLEMENTED,
          "aggregate.grouping_sets", 2, 0},
+        {REL("{'window':{'functions':[{'function':'WINDOW_FUNCTION_RANK'}]}}"), EXEC_BAD_SPEC,
+         "window.functions[1].name", 2, 0},
+        {REL("{'window':{'functions':[{'name':'r'}]}}"), EXEC_BAD_SPEC,
+         "window.functions[1].function", 2, 0},
+        {REL("{'window':{'orderBy':[{'expr':1}]}}"), EXEC_BAD_SPEC, "window.order_by[1].direction",
+         2, 0},
+        {REL("{'window':{'limit':{'value':-3}}}"), EXEC_BAD_SPEC, "window.limit", 2, 0},
         {REL("{'sort':{'partitionBy':[1]}}"), EXEC_NOT_IMPLEMENTED, "sort.partition_by", 2, 0},
         {EXPR("{'literal':{'intervalValue':{'days':1}}}"), EXEC_NOT_IMPLEMENTED,
          "literal.interval_value", 0, 1},
