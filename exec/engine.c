@@ -294,6 +294,25 @@ void exec_engine_worker_info(const struct exec_engine *engine, uint32_t worker,
     sched_worker_counters(engine->sched, worker, &info_out->counters);
 }
 
+uint32_t exec_engine_node_count(const struct exec_engine *engine)
+{
+    return engine->topology.node_count;
+}
+
+void exec_engine_node_info(const struct exec_engine *engine, uint32_t node,
+                           struct exec_node_info *info_out)
+{
+    struct nu_page_usage usage;
+
+    nu_page_pool_usage(engine->pages, node, &usage);
+    *info_out = (struct exec_node_info){
+        .node = node,
+        .os_node = engine->topology.nodes[node].os_node,
+        .pool_bytes = usage.mapped_bytes,
+        .held_bytes = usage.taken_bytes,
+    };
+}
+
 static uint64_t figure(const _Atomic uint64_t *value)
 {
     return atomic_load_explicit(value, memory_order_relaxed);

@@ -1,4 +1,5 @@
 #include "op/group_state.h"
+#include "op/node_share.h"
 
 #include <string.h>
 
@@ -176,7 +177,8 @@ static bool init_partitions(struct group *group)
     group->partitions = nu_arena_calloc(&job->plan, count * sizeof *group->partitions, 128);
     for (uint32_t p = 0; group->partitions != NULL && p < count; p++) {
         struct group_partition *partition = &group->partitions[p];
-        nu_arena_init(&partition->arena, job->pages, p * job->node_count / count, &job->budget);
+        nu_arena_init(&partition->arena, job->pages, node_share_of(count, job->node_count, p),
+                      &job->budget);
         group_table_init(&partition->own, &group->layout, group->state_bytes, group->radix_bits,
                          &partition->arena);
         partition->table = &partition->own;

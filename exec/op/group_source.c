@@ -1,6 +1,7 @@
 #include "hash/hash_bits.h"
 #include "op/group_order.h"
 #include "op/group_state.h"
+#include "op/node_share.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -46,7 +47,6 @@ static enum exec_code source_start(struct op_source *source, struct pipe *pipe,
                                    struct exec_error *err)
 {
     struct group *group = group_of_source(source);
-    const struct job_context *job = group->job;
     const uint32_t units = UINT32_C(1) << group->merge_bits;
 
     (void)err;
@@ -58,13 +58,7 @@ static enum exec_code source_start(struct op_source *source, struct pipe *pipe,
         group->partitions[0].own.radix_bits = 0;
         adopt_hot_table(group);
     }
-    for (uint32_t n = 0; n < job->node_count; n++) {
-        const uint64_t begin = (uint64_t)units * n / job->node_count;
-        const uint64_t end = (uint64_t)units * (n + 1) / job->node_count;
-        if (begin < end) {
-            pipe_add_range(pipe, begin, end, n, false);
-        }
-    }
+    node_share_add_ranges(pipe, group->job, units);
     return EXEC_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "hash/hash_vec.h"
 #include "op/join_state.h"
+#include "op/node_share.h"
 
 #include <assert.h>
 #include <string.h>
@@ -152,6 +153,8 @@ static enum exec_code build_finish(struct op_sink *sink, struct job_context *job
     join->builds =
         nu_arena_calloc(arena, join->partition_count * sizeof(struct hash_dir_build), 64);
     join->build_begun = nu_arena_calloc(arena, join->partition_count, 64);
+    join->partition_node =
+        nu_arena_calloc(arena, join->partition_count * sizeof *join->partition_node, 64);
     join->unmatched_units = nu_arena_calloc(arena, units * sizeof *join->unmatched_units, 64);
     if (join->plan.asof != EXEC_ASOF_NONE) {
         join->asof_sorts =
@@ -159,7 +162,7 @@ static enum exec_code build_finish(struct op_sink *sink, struct job_context *job
     }
     if ((join->plan.asof != EXEC_ASOF_NONE && join->asof_sorts == NULL) ||
         join->dirs.parts == NULL || join->builds == NULL || join->build_begun == NULL ||
-        join->unmatched_units == NULL) {
+        join->partition_node == NULL || join->unmatched_units == NULL) {
         job_memory_error(err, arena->refused, "the directory of a join");
         err->rel = join->plan.rel;
         return err->code;
@@ -192,21 +195,14 @@ static enum exec_code directory_start(struct op_source *source, struct pipe *pip
                                       struct exec_error *err)
 {
     struct join *join = join_of_directory(source);
-    const struct job_context *job = join->job;
 
     (void)err;
     if (join_dense_settle(join)) {
         return EXEC_OK;
     }
     source->units_total = join->partition_count;
-    /* Partitions are dealt out to nodes; whoever builds one places it on its own node. */
-    for (uint32_t n = 0; n < job->node_count; n++) {
-        const uint64_t begin = (uint64_t)join->partition_count * n / job->node_count;
-        const uint64_t end = (uint64_t)join->partition_count * (n + 1) / job->node_count;
-        if (begin < end) {
-            pipe_add_range(pipe, begin, end, n, false);
-        }
-    }
+    /* Whoever builds a partition places it on its own node. */
+    node_share_add_ranges(pipe, join->job, join->partition_count);
     return EXEC_OK;
 }
 
@@ -226,6 +222,7 @@ static bool begin_partition(struct join *join, struct pipe_run *run, uint32_t pa
         return false;
     }
     join->build_begun[partition] = true;
+    join->partition_node[partition] = (uint16_t)run->node;
     return true;
 }
 

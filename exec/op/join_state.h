@@ -92,6 +92,7 @@ struct join {
     struct hash_dir_build *builds;
     struct join_asof_sort *asof_sorts; /* a partition; NULL: not an as-of join */
     bool *build_begun;
+    uint16_t *partition_node; /* where a partition's directory lies: with its builder */
     struct join_unmatched_unit *unmatched_units;
     struct join_dense dense;
 

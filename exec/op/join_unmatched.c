@@ -13,6 +13,13 @@ static struct join *join_of_unmatched(struct op_source *source)
     return (struct join *)(void *)((unsigned char *)source - offsetof(struct join, unmatched));
 }
 
+/* Where the rows of a unit lie. */
+static uint32_t unit_node(const struct join *join, uint32_t unit)
+{
+    return unit < join->partition_count ? join->partition_node[unit]
+                                        : join->job->worker_node[unit - join->partition_count];
+}
+
 static enum exec_code unmatched_start(struct op_source *source, struct pipe *pipe,
                                       struct exec_error *err)
 {
@@ -21,12 +28,11 @@ static enum exec_code unmatched_start(struct op_source *source, struct pipe *pip
 
     (void)err;
     source->units_total = units;
-    for (uint32_t n = 0; n < join->job->node_count; n++) {
-        const uint64_t begin = (uint64_t)units * n / join->job->node_count;
-        const uint64_t end = (uint64_t)units * (n + 1) / join->job->node_count;
-        if (begin < end) {
-            pipe_add_range(pipe, begin, end, n, false);
+    for (uint32_t begin = 0, end; begin < units; begin = end) {
+        for (end = begin + 1; end < units && unit_node(join, end) == unit_node(join, begin);) {
+            end++;
         }
+        pipe_add_range(pipe, begin, end, unit_node(join, begin), false);
     }
     return EXEC_OK;
 }

@@ -368,6 +368,11 @@ bool pipe_run_after(struct pipe *pipe, struct pipe *earlier)
     return true;
 }
 
+bool pipe_is_serial(const struct pipe *pipe)
+{
+    return pipe->range_count == 1 && pipe->ranges[0].serial;
+}
+
 void pipe_add_range(struct pipe *pipe, uint64_t begin, uint64_t end, unsigned node, bool serial)
 {
     if (begin >= end) {

@@ -151,6 +151,10 @@ enum push_result pipe_push_source(struct pipe_run *run, const struct batch *batc
  * The operator then keeps its cursor, sets run->out_of_time and returns PUSH_SUSPEND. */
 bool pipe_time_is_up(struct pipe_run *run);
 
+/* All its rows come from one range that is never split, so one worker at a time makes them. Between
+ * the source's start and the pipe's end. */
+bool pipe_is_serial(const struct pipe *pipe);
+
 void pipe_add_range(struct pipe *pipe, uint64_t begin, uint64_t end, unsigned node, bool serial);
 
 #endif

@@ -7,6 +7,7 @@
 
 struct table_worker {
     _Alignas(64) struct chunk_builder *builder; /* NULL: this worker has had no rows yet */
+    uint64_t rows;
 };
 
 struct table_sink {
@@ -34,6 +35,18 @@ static bool rows_allowed(struct table_sink *sink, uint32_t rows)
     err.rel = sink->op.rel;
     job_fail(sink->job, &err);
     return false;
+}
+
+/* Chunks lie with the worker that fills them; but where one worker makes all rows (a compressed
+ * file, a sort) they go round the nodes, so that later scans find work on every one. */
+static void choose_node(const struct table_sink *sink, const struct pipe_run *run,
+                        struct table_worker *own, uint32_t rows)
+{
+    if (pipe_is_serial(run->pipe)) {
+        const uint64_t chunk = own->rows / TABLE_CHUNK_ROWS;
+        chunk_builder_set_node(own->builder, (unsigned)(chunk % sink->job->node_count));
+    }
+    own->rows += rows;
 }
 
 static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uint32_t index,
@@ -64,6 +77,7 @@ static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uin
         job_fail(run->job, &err);
         return PUSH_FAILED;
     }
+    choose_node(sink, run, own, batch->sel_count);
     for (uint32_t c = 0; c < sink->schema->field_count; c++) {
         columns[c] = batch->columns[sink->positions[c]];
     }

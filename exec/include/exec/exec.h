@@ -220,6 +220,17 @@ struct exec_worker_info {
     struct exec_worker_counters counters;
 };
 
+/* Memory by node, as the page pool keeps it: from the system, and of that held by tables and jobs.
+ * `os_node` is the kernel's number of the node. */
+struct exec_node_info {
+    uint32_t node, os_node;
+    uint64_t pool_bytes, held_bytes;
+};
+uint32_t exec_engine_node_count(const struct exec_engine *engine);
+/* Takes the pool's lock of that node for two reads. */
+void exec_engine_node_info(const struct exec_engine *engine, uint32_t node,
+                           struct exec_node_info *info_out);
+
 /* No lock is taken. */
 uint32_t exec_engine_worker_count(const struct exec_engine *engine);
 void exec_engine_worker_info(const struct exec_engine *engine, uint32_t worker,
