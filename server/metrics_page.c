@@ -334,6 +334,27 @@ static void page_workers(FILE *page, const struct exec_engine *engine)
     free(infos);
 }
 
+static void page_nodes(FILE *page, const struct exec_engine *engine)
+{
+    struct exec_node_info info;
+    const uint32_t count = exec_engine_node_count(engine);
+
+    page_family(page, "node_memory_pool_bytes", "gauge",
+                "memory the node's pool holds from the system");
+    for (uint32_t n = 0; n < count; n++) {
+        exec_engine_node_info(engine, n, &info);
+        fprintf(page, "morsel_node_memory_pool_bytes{node=\"%u\",os_node=\"%u\"} %llu\n", n,
+                info.os_node, (unsigned long long)info.pool_bytes);
+    }
+    page_family(page, "node_memory_held_bytes", "gauge",
+                "memory of the node's pool that tables and jobs hold");
+    for (uint32_t n = 0; n < count; n++) {
+        exec_engine_node_info(engine, n, &info);
+        fprintf(page, "morsel_node_memory_held_bytes{node=\"%u\",os_node=\"%u\"} %llu\n", n,
+                info.os_node, (unsigned long long)info.held_bytes);
+    }
+}
+
 char *metrics_page_render(const struct metrics *metrics, const struct exec_engine *engine,
                           size_t *size_out)
 {
@@ -350,6 +371,7 @@ char *metrics_page_render(const struct metrics *metrics, const struct exec_engin
     page_rpcs(page, metrics);
     page_http2(page, metrics);
     page_engine(page, metrics, engine);
+    page_nodes(page, engine);
     page_workers(page, engine);
     process_metrics_render(page);
     if (fclose(page) != 0) {

@@ -547,6 +547,19 @@ void exec_engine_worker_info(const struct exec_engine *engine, uint32_t worker,
     *out = (struct exec_worker_info){.worker = worker, .os_cpu = -1};
 }
 
+uint32_t exec_engine_node_count(const struct exec_engine *engine)
+{
+    (void)engine;
+    return 1;
+}
+
+void exec_engine_node_info(const struct exec_engine *engine, uint32_t node,
+                           struct exec_node_info *out)
+{
+    (void)engine;
+    *out = (struct exec_node_info){.node = node};
+}
+
 void exec_engine_counters(const struct exec_engine *engine, struct exec_engine_counters *out)
 {
     (void)engine;
