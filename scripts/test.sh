@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/packages.sh
 
 packages_ensure "${packages_build[@]}" "${packages_test[@]}"
+packages_unpack_kernel build/kernel
 
 # Stock gRPC and Arrow clients and SQL oracles, in a venv of the build tree.
 venv=build/venv
