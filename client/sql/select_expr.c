@@ -118,95 +118,6 @@ struct exec_type select_type(const struct select_query *query, uint32_t index)
     return unknown;
 }
 
-static bool is_text_constant(json_t *node)
-{
-    return json_object_get(tree_body(node, "A_Const"), "sval") != NULL;
-}
-
-static void cast_constant(json_t *node, const struct exec_type *type)
-{
-    char text[EXEC_TYPE_TEXT_BYTES];
-    json_t *constant = json_deep_copy(node);
-    json_t *cast =
-        json_pack("{s:o, s:{s:[{s:{s:s}}]}, s:I}", "arg", constant, "typeName", "names", "String",
-                  "sval", exec_type_text(type, text), "location",
-                  json_integer_value(json_object_get(tree_body(node, "A_Const"), "location")));
-
-    json_object_clear(node);
-    json_object_set_new(node, "TypeCast", cast);
-}
-
-/* `day <= '2020-01-01'`: a quoted constant beside a value that is no text takes its type. */
-static void type_constants(struct select_query *query, json_t *left, json_t *right)
-{
-    json_t *list = json_object_get(tree_body(right, "List"), "items");
-    json_t *item = NULL;
-    size_t i;
-    bool any = is_text_constant(right);
-
-    json_array_foreach(list, i, item)
-    {
-        any = any || is_text_constant(item);
-    }
-    if (!any || is_text_constant(left) || tree_has(left, "SubLink")) {
-        return;
-    }
-    const struct exec_type type = select_type(query, select_expr(query, left));
-    if (type.kind == EXEC_TYPE_NONE || type.kind == EXEC_TYPE_UTF8 ||
-        type.kind == EXEC_TYPE_BINARY) {
-        return;
-    }
-    if (list == NULL) {
-        cast_constant(right, &type);
-    }
-    json_array_foreach(list, i, item)
-    {
-        if (is_text_constant(item)) {
-            cast_constant(item, &type);
-        }
-    }
-}
-
-static bool is_comparison(json_t *a_expr)
-{
-    static const char *const kinds[] = {"AEXPR_IN", "AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN",
-                                        "AEXPR_DISTINCT", "AEXPR_NOT_DISTINCT"};
-    const char *kind = json_string_value(json_object_get(a_expr, "kind"));
-    const char *op = tree_string(json_array_get(json_object_get(a_expr, "name"), 0));
-
-    for (size_t i = 0; kind != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (strcmp(kinds[i], kind) == 0) {
-            return true;
-        }
-    }
-    return kind != NULL && op != NULL && strcmp(kind, "AEXPR_OP") == 0 &&
-           (op[0] == '=' || op[0] == '<' || op[0] == '>');
-}
-
-/* A comparison whose constants take a type, in a copy: trees are compared with each other as they
- * were written. */
-static bool lower_comparison(struct select_query *query, json_t *node, uint32_t *expr_out)
-{
-    if (!tree_has(node, "A_Const")) {
-        return false;
-    }
-    json_t *typed = json_deep_copy(node), *body = tree_body(typed, "A_Expr");
-    json_t *left = json_object_get(body, "lexpr"), *right = json_object_get(body, "rexpr");
-
-    *expr_out = 0;
-    type_constants(query, left, right);
-    if (is_text_constant(left)) {
-        type_constants(query, right, left);
-    }
-    const bool failed = query->run->err->code != EXEC_OK; /* while learning a type */
-    const bool changed = !failed && !json_equal(typed, node);
-    if (changed) {
-        *expr_out = select_expr(query, typed);
-    }
-    json_decref(typed);
-    return failed || changed;
-}
-
 /* ---- functions whose rule for NULL is not the engine's */
 
 /* greatest(a, b) of SQL passes over NULLs: coalesce(greatest(a, b), a, b). */
@@ -244,8 +155,10 @@ static uint32_t lower_concat(struct select_query *query, json_t *args, long loca
 
     json_array_foreach(args, i, arg)
     {
-        const uint32_t part = select_expr(query, arg);
-        const uint32_t pair[] = {part, builder_literal_text(query->run->plan, "", NULL)};
+        struct exec_expr text = {.kind = EXEC_EXPR_CAST, .u.cast.to = {.kind = EXEC_TYPE_UTF8}};
+        const uint32_t part = text.u.cast.arg = select_expr(query, arg);
+        const uint32_t pair[] = {part == 0 ? 0 : builder_expr(query->run->plan, &text, &origin),
+                                 builder_literal_text(query->run->plan, "", NULL)};
         parts[i] = part == 0 ? 0 : builder_call(query->run->plan, "coalesce", pair, 2, &origin);
         if (part == 0) {
             return 0;
@@ -276,16 +189,6 @@ static bool lower_function(struct select_query *query, json_t *node, json_t *bod
     return false;
 }
 
-static bool lower_cast(struct select_query *query, json_t *node, long location, uint32_t *expr_out)
-{
-    if (!select_is_interval(node)) {
-        return false;
-    }
-    *expr_out = sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                           "an interval is only implemented behind + or - of a date");
-    return true;
-}
-
 bool select_hook(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out)
 {
     struct select_query *query = lowering->hook_owner;
@@ -311,14 +214,7 @@ bool select_hook(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out
         *expr_out = lower_extreme(query, body, location);
         return true;
     }
-    if (strcmp(kind, "TypeCast") == 0) {
-        return lower_cast(query, node, location, expr_out);
-    }
-    if (strcmp(kind, "A_Expr") != 0) {
-        return false;
-    }
-    return is_comparison(body) ? lower_comparison(query, node, expr_out)
-                               : select_interval(query, node, expr_out);
+    return false;
 }
 
 uint32_t select_expr(struct select_query *query, json_t *node)

@@ -125,11 +125,6 @@ uint32_t select_expr(struct select_query *query, json_t *node);
 struct exec_type select_type(const struct select_query *query, uint32_t expr);
 uint32_t select_column(struct select_query *query, uint32_t id, long location);
 
-/* ---- select_time.c */
-
-bool select_interval(struct select_query *query, json_t *node, uint32_t *expr_out);
-bool select_is_interval(json_t *node);
-
 /* ---- select_from.c */
 
 /* FROM and WHERE: query->names, and *query->frame. */

@@ -1,50 +1,8 @@
 #include "sql_names.h"
+#include "sql_token.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-static bool is_space(char c)
-{
-    return c != '\0' && strchr(" \t\n\r\f\v", c) != NULL;
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
-}
-
-static const char *skip_spaces(const char *at)
-{
-    while (is_space(*at)) {
-        at++;
-    }
-    return at;
-}
-
-/* Behind a quoted text; a doubled quote inside is part of it. backslash: E'...'. */
-static const char *skip_quoted(const char *at, bool backslash)
-{
-    const char quote = *at++;
-
-    for (; *at != '\0'; at++) {
-        if (backslash && at[0] == '\\' && at[1] != '\0') {
-            at++;
-        } else if (at[0] == quote && at[1] == quote) {
-            at++;
-        } else if (at[0] == quote) {
-            return at + 1;
-        }
-    }
-    return at;
-}
-
-static const char *skip_identifier(const char *at)
-{
-    while (is_letter(*at) || (*at >= '0' && *at <= '9') || *at == '$') {
-        at++;
-    }
-    return at;
-}
 
 /* Behind the item that starts here: at its comma or at the end. Commas inside brackets, quotes and
  * comments are its own. */
@@ -53,17 +11,9 @@ static const char *skip_item(const char *at)
     uint32_t depth = 0;
 
     while (*at != '\0' && (*at != ',' || depth > 0)) {
-        if (*at == '\'' || *at == '"') {
-            at = skip_quoted(at, false);
-        } else if ((*at == 'e' || *at == 'E') && at[1] == '\'') {
-            at = skip_quoted(at + 1, true);
-        } else if (is_letter(*at)) {
-            at = skip_identifier(at);
-        } else if (at[0] == '-' && at[1] == '-') {
-            at += strcspn(at, "\n");
-        } else if (at[0] == '/' && at[1] == '*') {
-            const char *end = strstr(at + 2, "*/");
-            at = end == NULL ? at + strlen(at) : end + 2;
+        const char *token = sql_token_skip(at);
+        if (token != at) {
+            at = token;
         } else {
             depth += *at == '(' || *at == '[';
             depth -= depth > 0 && (*at == ')' || *at == ']');
@@ -91,15 +41,15 @@ static const char *name_of(struct plan_builder *plan, const char *from, size_t s
 /* The end of "NAME =" at the start of an item, and where the name is; NULL: none. */
 static const char *equals_end(const char *item, const char **name_out, size_t *size_out)
 {
-    const char *name = skip_spaces(item), *end = name;
+    const char *name = sql_token_spaces(item), *end = name;
 
     if (*name == '"') {
-        end = skip_quoted(name, false);
+        end = sql_token_quoted(name, false);
         end = end - name > 2 && end[-1] == '"' ? end : name;
-    } else if (is_letter(*name)) {
-        end = skip_identifier(name);
+    } else if (sql_token_is_letter(*name)) {
+        end = sql_token_identifier(name);
     }
-    const char *equals = skip_spaces(end);
+    const char *equals = sql_token_spaces(end);
     if (end == name || *equals != '=' ||
         (equals[1] != '\0' && strchr("=<>~!@#%^&|`?", equals[1]))) {
         return NULL;

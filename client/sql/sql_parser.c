@@ -1,4 +1,5 @@
 #include "sql_parser.h"
+#include "sql_token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,7 +204,12 @@ json_t *sql_parse(const struct sql_text *text, struct exec_error *err)
         return NULL;
     }
     send_all(fd, text->prefix, strlen(text->prefix));
-    send_all(fd, text->text, strlen(text->text));
+    char *sent = strdup(text->text);
+    if (sent != NULL) { /* else the answer, a syntax error, tells */
+        sql_token_hide_try(sent);
+        send_all(fd, sent, strlen(sent));
+        free(sent);
+    }
     shutdown(fd, SHUT_WR);
     char *bytes = receive_all(fd, &size);
     close(fd);

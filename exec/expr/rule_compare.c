@@ -55,11 +55,8 @@ static enum exec_code bind_comparison(struct nu_arena *arena, struct expr *node,
     node->type = function_bool;
     node->kernel = compare_same;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct expr *other = node->args[1 - i];
         const enum exec_code code =
-            other->kind == EXPR_LITERAL
-                ? EXEC_OK
-                : function_text_literal(arena, &node->args[i], &other->type, err);
+            function_text_literal(arena, &node->args[i], &node->args[1 - i]->type, err);
         if (code != EXEC_OK) {
             return code;
         }

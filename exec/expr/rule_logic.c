@@ -3,9 +3,27 @@
 
 /* Rules of logic and of choice between values. */
 
+/* Conditions: a text literal, NULL among them, is read as a bool. */
+static enum exec_code bool_literals(struct nu_arena *arena, struct expr *node,
+                                    struct exec_error *err)
+{
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const enum exec_code code =
+            function_text_literal(arena, &node->args[i], &function_bool, err);
+        if (code != EXEC_OK) {
+            return code;
+        }
+    }
+    return EXEC_OK;
+}
+
 enum exec_code rule_logic(struct nu_arena *arena, struct expr **node, struct exec_error *err)
 {
-    (void)arena;
+    const enum exec_code code = bool_literals(arena, *node, err);
+
+    if (code != EXEC_OK) {
+        return code;
+    }
     if (!function_takes_only(*node, EXEC_TYPE_BOOL)) {
         return function_mismatch(*node, err);
     }
@@ -16,7 +34,11 @@ enum exec_code rule_logic(struct nu_arena *arena, struct expr **node, struct exe
 
 enum exec_code rule_negation(struct nu_arena *arena, struct expr **node, struct exec_error *err)
 {
-    (void)arena;
+    const enum exec_code code = bool_literals(arena, *node, err);
+
+    if (code != EXEC_OK) {
+        return code;
+    }
     if (!function_takes_only(*node, EXEC_TYPE_BOOL)) {
         return function_mismatch(*node, err);
     }
@@ -94,6 +116,10 @@ enum exec_code function_case(struct nu_arena *arena, struct expr **args, uint32_
                           .arg_count = arg_count};
     for (uint32_t i = 0; i < last; i += 2) {
         const struct exec_type so_far = node->type;
+        code = function_text_literal(arena, &args[i], &function_bool, err);
+        if (code != EXEC_OK) {
+            return code;
+        }
         if (args[i]->type.kind != EXEC_TYPE_BOOL) {
             return function_mismatch(node, err);
         }

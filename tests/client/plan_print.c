@@ -35,6 +35,7 @@ static void put_literal(struct printer *to, const struct exec_literal *literal)
         case EXEC_TYPE_BOOL: put(to, literal->value.boolean ? "true" : "false"); break;
         case EXEC_TYPE_INT64: put(to, "%" PRId64, literal->value.i64); break;
         case EXEC_TYPE_FLOAT64: put(to, "%gf", literal->value.f64); break;
+        case EXEC_TYPE_DATE32: put(to, "date %" PRId64, literal->value.i64); break;
         default: put(to, "'%.*s'", (int)literal->value.text.size, literal->value.text.bytes); break;
     }
 }
@@ -62,7 +63,7 @@ static void put_expr(struct printer *to, uint32_t index)
             put(to, ")");
             break;
         case EXEC_EXPR_CAST:
-            put(to, "(cast ");
+            put(to, expr->u.cast.null_on_failure ? "(trycast " : "(cast ");
             put_expr(to, expr->u.cast.arg);
             put(to, " %s)", exec_type_text(&expr->u.cast.to, type));
             break;

@@ -223,7 +223,7 @@ Test(group_plan, computed_items_and_hidden_aggregates)
                 "scan\n"
                 "aggregate 1 city=city measure1:sum(a) measure2:count(a) count:count_distinct(b) "
                 "count_2:count*() measure5:min(c) measure6:max(d)\n"
-                "filter 2 (and (and (gt (divide #2 #3) 2) (lt #6 5)) (ne #1 'x'))\n"
+                "filter 2 (and (gt (divide #2 #3) 2) (lt #6 5) (ne #1 'x'))\n"
                 "sort 3 #7:desc-nulls-first #1:asc\n"
                 "project 4 city=#1 mean=(divide #2 #3) count=#4 count_2=#5\n");
 }

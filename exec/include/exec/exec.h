@@ -199,6 +199,12 @@ struct exec_function_info {
     uint32_t args_min, args_max; /* args_max 0: any number */
 };
 
+/* The text as a literal of the type, as a cast reads it (blanks around it may be there).
+ * EXEC_BAD_SPEC naming text and type when it is no such value, EXEC_TYPE_MISMATCH for utf8 and
+ * binary. */
+enum exec_code exec_literal_parse(const struct exec_type *type, const char *text, size_t bytes,
+                                  struct exec_literal *literal_out, struct exec_error *err);
+
 /* What a call of a plan may name, in the order of docs/functions.md. False: no more. */
 bool exec_function_info(uint32_t index, struct exec_function_info *info_out);
 
