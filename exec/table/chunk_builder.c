@@ -1,6 +1,8 @@
 #include "table/column_stats.h"
 #include "table/table.h"
+#include "vec/bitmap.h"
 #include "vec/string_view.h"
+#include "vec/vec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -243,35 +245,36 @@ static void builder_shrink(struct chunk_builder *builder)
 static void copy_values(struct fill_column *to, uint32_t at, const struct vec *from,
                         const struct batch *batch, uint32_t position, uint32_t count)
 {
-    const size_t width = to->width;
-    unsigned char *target = to->data + at * width;
-    const unsigned char *source = from->data;
+    unsigned char *target = to->data + at * to->width;
 
     if (batch->sel == NULL && !from->constant) {
-        memcpy(target, source + position * width, count * width);
+        const unsigned char *source = from->data;
+        memcpy(target, source + position * to->width, count * to->width);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t row = from->constant ? 0 : batch_row(batch, position + i);
-        memcpy(target + i * width, source + row * width, width);
-    }
+    vec_gather_values(from, batch->sel == NULL ? NULL : batch->sel + position, count, target);
 }
 
 static void copy_valid(struct fill_column *to, uint32_t at, const struct vec *from,
                        const struct batch *batch, uint32_t position, uint32_t count)
 {
+    if (from->valid == NULL || from->constant) {
+        bitmap_set_range(to->valid, at, count, vec_is_valid(from, 0));
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t bit = vec_is_valid(from, batch_row(batch, position + i));
+        const uint64_t bit = bitmap_get(from->valid, batch_row(batch, position + i));
         to->valid[(at + i) / 64] |= bit << ((at + i) % 64);
     }
 }
 
 /* Brings the texts of freshly copied views into the chunk; a null's view becomes empty. */
-static bool own_texts(struct fill *fill, struct fill_column *column, uint32_t at, uint32_t count)
+static bool own_texts(struct fill *fill, struct fill_column *column, uint32_t at, uint32_t count,
+                      bool may_be_null)
 {
     struct string_view *views = (struct string_view *)column->data + at;
 
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; may_be_null && i < count; i++) {
         if (!bitmap_get(column->valid, at + i)) {
             views[i] = (struct string_view){.size = 0};
         }
@@ -298,7 +301,8 @@ static bool fill_append(struct chunk_builder *builder, const struct batch *batch
         struct fill_column *column = &fill->columns[c];
         copy_values(column, at, &batch->columns[c], batch, position, count);
         copy_valid(column, at, &batch->columns[c], batch, position, count);
-        if (is_text(column->kind) && !own_texts(fill, column, at, count)) {
+        if (is_text(column->kind) &&
+            !own_texts(fill, column, at, count, batch->columns[c].valid != NULL)) {
             return false;
         }
         column_stats_add(&column->stats, column->kind, column->data, column->valid, at, at + count);

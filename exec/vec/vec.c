@@ -60,6 +60,14 @@ struct bytes16 {
         for (uint32_t i = 0; i < count; i++) {                                                    \
             to[i] = from[rows[i]];                                                                \
         }                                                                                         \
+    }                                                                                             \
+    static void repeat_##width(const void *data, uint32_t count, void *out)                       \
+    {                                                                                             \
+        const c_type value = *(const c_type *)data;                                               \
+        c_type *to = out;                                                                         \
+        for (uint32_t i = 0; i < count; i++) {                                                    \
+            to[i] = value;                                                                        \
+        }                                                                                         \
     }
 VEC_MOVES(1, uint8_t)
 VEC_MOVES(2, uint16_t)
@@ -97,6 +105,32 @@ bool vec_flatten(const struct vec *in, uint32_t row_count, struct nu_arena *aren
     return !null || out->valid != NULL;
 }
 
+static void repeat(const struct vec *in, uint32_t count, void *data_out)
+{
+    switch (exec_type_width(in->kind)) {
+        case 1: repeat_1(in->data, count, data_out); break;
+        case 2: repeat_2(in->data, count, data_out); break;
+        case 4: repeat_4(in->data, count, data_out); break;
+        case 8: repeat_8(in->data, count, data_out); break;
+        default: repeat_16(in->data, count, data_out); break;
+    }
+}
+
+void vec_gather_values(const struct vec *in, const uint16_t *rows, uint32_t count, void *data_out)
+{
+    if (in->constant) {
+        repeat(in, count, data_out);
+        return;
+    }
+    switch (exec_type_width(in->kind)) {
+        case 1: gather_1(in->data, rows, count, data_out); break;
+        case 2: gather_2(in->data, rows, count, data_out); break;
+        case 4: gather_4(in->data, rows, count, data_out); break;
+        case 8: gather_8(in->data, rows, count, data_out); break;
+        default: gather_16(in->data, rows, count, data_out); break;
+    }
+}
+
 bool vec_gather(const struct vec *in, const uint16_t *rows, uint32_t count, struct nu_arena *arena,
                 struct vec *out)
 {
@@ -109,13 +143,7 @@ bool vec_gather(const struct vec *in, const uint16_t *rows, uint32_t count, stru
     if (!vec_alloc(in->kind, count, arena, out, &data)) {
         return false;
     }
-    switch (exec_type_width(in->kind)) {
-        case 1: gather_1(in->data, rows, count, data); break;
-        case 2: gather_2(in->data, rows, count, data); break;
-        case 4: gather_4(in->data, rows, count, data); break;
-        case 8: gather_8(in->data, rows, count, data); break;
-        default: gather_16(in->data, rows, count, data); break;
-    }
+    vec_gather_values(in, rows, count, data);
     if (in->valid == NULL) {
         return true;
     }

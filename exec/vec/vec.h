@@ -33,6 +33,10 @@ bool vec_flatten(const struct vec *in, uint32_t row_count, struct nu_arena *aren
 bool vec_gather(const struct vec *in, const uint16_t *rows, uint32_t count, struct nu_arena *arena,
                 struct vec *out);
 
+/* The same into the data array given, of vec's kind; a constant is written out. Values alone: of
+ * what is present, copied or not, the caller keeps account. */
+void vec_gather_values(const struct vec *in, const uint16_t *rows, uint32_t count, void *data_out);
+
 /* data_out[row] = vec[row] for the rows listed (NULL: the first `count`); values under cleared bits
  * are copied too. data_out is a data array of vec's kind. */
 void vec_copy_rows(const struct vec *vec, const uint16_t *rows, uint32_t count, void *data_out);
