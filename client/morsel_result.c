@@ -32,6 +32,8 @@ struct morsel_result {
     struct morsel_progress progress;
     struct morsel_worker_figures *workers;
     uint32_t worker_count;
+    Morsel__V1__ExecuteJobResponse **traces; /* in order of arrival */
+    uint32_t trace_count;
     bool failed, complete;
     struct morsel_error error; /* when failed */
 };
@@ -60,6 +62,26 @@ static int result_fail(struct morsel_result *result, struct morsel_error *err)
     return -1;
 }
 
+static double seconds(const Google__Protobuf__Duration *duration)
+{
+    return duration == NULL ? 0 : (double)duration->seconds + duration->nanos / 1e9;
+}
+
+static int take_trace(struct morsel_result *result, Morsel__V1__ExecuteJobResponse *response)
+{
+    Morsel__V1__ExecuteJobResponse **traces =
+        realloc(result->traces, (result->trace_count + 1) * sizeof *traces);
+
+    if (traces == NULL) {
+        response_free(response);
+        return morsel_error_set(&result->error, MORSEL_FAULT_DATA, EXEC_MEMORY_BUDGET,
+                                "out of memory");
+    }
+    result->traces = traces;
+    result->traces[result->trace_count++] = response;
+    return 0;
+}
+
 static int take_profile(struct morsel_result *result, const Morsel__V1__Profile *profile)
 {
     free(result->workers);
@@ -78,9 +100,20 @@ static int take_profile(struct morsel_result *result, const Morsel__V1__Profile 
             .morsels_remote = from->morsels_remote,
             .rows_local = from->rows_local,
             .rows_remote = from->rows_remote,
+            .morsels_socket = from->morsels_socket,
+            .rows_socket = from->rows_socket,
             .steals = from->steals,
-            .busy_seconds =
-                from->busy == NULL ? 0 : (double)from->busy->seconds + from->busy->nanos / 1e9,
+            .steals_smt = from->steals_smt,
+            .steals_l3 = from->steals_l3,
+            .steals_node = from->steals_node,
+            .steals_remote = from->steals_remote,
+            .busy_seconds = seconds(from->busy),
+            .search_seconds = seconds(from->search),
+            .parked_seconds = seconds(from->parked),
+            .credit_waits = from->credit_waits,
+            .io_waits = from->io_waits,
+            .credit_wait_seconds = seconds(from->credit_wait),
+            .io_wait_seconds = seconds(from->io_wait),
         };
     }
     result->worker_count = (uint32_t)profile->n_workers;
@@ -135,6 +168,7 @@ static int take_response(struct morsel_result *result, Morsel__V1__ExecuteJobRes
         case MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_PROFILE:
             failed = take_profile(result, response->profile);
             break;
+        case MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_TRACE: return take_trace(result, response);
         case MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_FINISHED:
             if (result->finished == NULL) {
                 result->finished = response;
@@ -287,7 +321,7 @@ static int complete_request(Morsel__V1__ExecuteJobRequest *request,
         job_id_random(id);
         request->job_id = strdup(id);
     }
-    if (options->profile || options->progress_interval_ms > 0) {
+    if (options->profile || options->progress_interval_ms > 0 || options->trace_events > 0) {
         if (request->options == NULL) {
             request->options = malloc(sizeof *request->options);
             if (request->options == NULL) {
@@ -296,6 +330,9 @@ static int complete_request(Morsel__V1__ExecuteJobRequest *request,
             morsel__v1__job_options__init(request->options);
         }
         request->options->profile = request->options->profile || options->profile;
+        if (options->trace_events > 0) {
+            request->options->trace_events = options->trace_events;
+        }
     }
     if (options->progress_interval_ms > 0 && request->options->progress_interval == NULL) {
         Google__Protobuf__Duration *interval = malloc(sizeof *interval);
@@ -344,6 +381,10 @@ static void result_free(struct morsel_result *result)
     XXH3_freeState(result->hash);
     free(result->fields);
     free(result->workers);
+    for (uint32_t i = 0; i < result->trace_count; i++) {
+        response_free(result->traces[i]);
+    }
+    free(result->traces);
     result->magic = 0;
     free(result);
 }
@@ -453,6 +494,11 @@ bool result_was_reset(const struct morsel_result *result)
 const struct exec_schema *result_schema(const struct morsel_result *result)
 {
     return result->schema.field_count == 0 ? NULL : &result->schema;
+}
+
+const Morsel__V1__Trace *result_trace(const struct morsel_result *result, uint32_t index)
+{
+    return index < result->trace_count ? result->traces[index]->trace : NULL;
 }
 
 const Morsel__V1__TableInfo *result_table(const struct morsel_result *result)

@@ -21,6 +21,10 @@ const struct exec_schema *result_schema(const struct morsel_result *result);
 /* The table an into_table job has made; NULL when there is none. After result_read returned 0. */
 const Morsel__V1__TableInfo *result_table(const struct morsel_result *result);
 
+/* The index-th message of the job's trace, NULL behind the last. Owned by the result. After
+ * result_read returned 0. */
+const Morsel__V1__Trace *result_trace(const struct morsel_result *result, uint32_t index);
+
 /* The public wrapping of one batch; takes over *batch. NULL: no memory (then *batch is ended). */
 struct morsel_batch *batch_wrap(struct arrow_batch *batch, const struct exec_schema *schema);
 

@@ -105,6 +105,10 @@ static int workers_start(struct exec_engine *engine)
         sched_destroy(engine->sched);
         return -ENOMEM;
     }
+    for (uint32_t c = 0; c < engine->topology.cpu_count; c++) {
+        const struct nu_cpu *cpu = &engine->topology.cpus[c];
+        engine->node_socket[cpu->node] = cpu->socket;
+    }
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         engine->worker_node[w] = (uint16_t)sched_worker_node(engine->sched, w);
     }

@@ -27,6 +27,7 @@ struct exec_engine {
     struct catalogue *catalogue;
     uint32_t worker_count;
     uint16_t *worker_node; /* node of each worker */
+    uint16_t node_socket[NU_NODES_MAX];
 
     pthread_mutex_t lock;       /* guards the block below; held for list operations only */
     pthread_cond_t idle;        /* jobs_running and uploads_running both reached 0 */

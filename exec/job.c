@@ -23,7 +23,9 @@ uint64_t job_clock_ns(void)
 
 static size_t head_bytes(const struct exec_engine *engine)
 {
-    const size_t bytes = sizeof(struct exec_job) + engine->worker_count * sizeof(struct job_worker);
+    const size_t bytes =
+        sizeof(struct exec_job) +
+        engine->worker_count * (sizeof(struct job_worker) + sizeof(struct sched_share));
     const size_t align = _Alignof(struct exec_job);
     return (bytes + align - 1) / align * align;
 }
@@ -114,12 +116,35 @@ static void job_init(struct exec_job *job, struct exec_engine *engine,
     job->context.data_root = engine->config.data_root;
     job->context.totals = &engine->totals;
     job->context.job = job;
+    job->context.node_socket = engine->node_socket;
+    job->context.is_profiled = spec->options.profile || spec->options.analyze;
     job->engine = engine;
     atomic_init(&job->references, 2); /* the owner's and the engine's, until `done` has returned */
     atomic_init(&job->pipes_left, 1);
     pthread_mutex_init(&job->first_lock, NULL);
     job->submitted_ns = job_clock_ns();
     job->deadline.job = job;
+}
+
+/* The workers' idle time counts from now on. */
+static void job_idle_begin(struct exec_job *job)
+{
+    for (uint32_t w = 0; w < job->engine->worker_count; w++) {
+        struct exec_worker_counters counters;
+        sched_worker_counters(job->engine->sched, w, &counters);
+        job->workers[w].search_ns = counters.search_ns;
+        job->workers[w].parked_ns = counters.parked_ns;
+    }
+}
+
+static void job_idle_end(struct exec_job *job)
+{
+    for (uint32_t w = 0; w < job->engine->worker_count; w++) {
+        struct exec_worker_counters counters;
+        sched_worker_counters(job->engine->sched, w, &counters);
+        job->workers[w].search_ns = counters.search_ns - job->workers[w].search_ns;
+        job->workers[w].parked_ns = counters.parked_ns - job->workers[w].parked_ns;
+    }
 }
 
 static void job_free(struct exec_job *job)
@@ -149,6 +174,8 @@ static enum exec_code job_prepare(struct exec_job *job, const struct exec_job_sp
     }
     sched_job_init(job->engine->sched, &job->sched);
     job->sched.owner = job;
+    job->sched.shares = (struct sched_share *)(void *)(job->workers + job->engine->worker_count);
+    memset(job->sched.shares, 0, job->engine->worker_count * sizeof(struct sched_share));
     job->sched.priority = spec->options.priority;
     job->sched.workers_max = spec->options.workers_max;
     job->sched.policy = spec->options.policy == EXEC_POLICY_DEFAULT ? job->engine->config.policy
@@ -206,6 +233,7 @@ enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spe
     }
     job->events = *events;
     job->owner = owner;
+    job_idle_begin(job);
     *job_out = job;
     atomic_fetch_add_explicit(&engine->jobs_started, 1, memory_order_relaxed);
     job_list(engine, job);
@@ -226,6 +254,25 @@ enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spe
 /* ---- the end
  * ------------------------------------------------------------------------------------------ */
 
+/* What is told of a job that ran to its end. */
+static enum exec_code job_report(struct exec_job *job, struct exec_error *err)
+{
+    const struct exec_job_options *options = &job->spec->options;
+    const uint64_t elapsed_ns =
+        atomic_load_explicit(&job->ended_ns, memory_order_relaxed) - job->submitted_ns;
+
+    if (options->explain) {
+        return EXEC_OK;
+    }
+    if ((options->analyze || options->profile || job->is_traced) &&
+        plan_profile(job->plan, &job->profile, err) != EXEC_OK) {
+        return err->code;
+    }
+    return options->analyze ? plan_explain(job->plan, &job->sched, elapsed_ns, &job->explain_text,
+                                           &job->explain_json, err)
+                            : EXEC_OK;
+}
+
 static void job_end(struct exec_job *job, uint32_t worker)
 {
     struct exec_engine *engine = job->engine;
@@ -233,14 +280,11 @@ static void job_end(struct exec_job *job, uint32_t worker)
 
     (void)worker;
     atomic_store_explicit(&job->ended_ns, job_clock_ns(), memory_order_relaxed);
-    if (job->spec->options.analyze && !job_is_stopping(&job->context)) {
-        if (plan_explain(job->plan, &job->sched,
-                         atomic_load_explicit(&job->ended_ns, memory_order_relaxed) -
-                             job->submitted_ns,
-                         &job->explain_text, &job->explain_json, &err) != EXEC_OK) {
-            job_fail(&job->context, &err);
-        }
+    job_idle_end(job);
+    if (!job_is_stopping(&job->context) && job_report(job, &err) != EXEC_OK) {
+        job_fail(&job->context, &err);
     }
+    job_trace_end(job);
     pthread_mutex_lock(&job->context.error_lock);
     job->context.is_over = true;
     const bool failed = job->context.error.code != EXEC_OK;
@@ -376,15 +420,56 @@ void exec_job_worker(const struct exec_job *job, uint32_t worker,
 {
     assert(worker < job->context.worker_count);
     const struct job_worker *own = &job->workers[worker];
+    const uint64_t *steals = job->sched.shares[worker].steals;
 
     *worker_out = (struct exec_job_worker){
         .node = job->context.worker_node[worker],
         .morsels_local = own->morsels_local,
-        .morsels_remote = own->morsels_remote,
+        .morsels_socket = own->morsels_socket,
+        .morsels_remote = own->morsels_remote - own->morsels_socket,
         .rows_local = own->rows_local,
-        .rows_remote = own->rows_remote,
+        .rows_socket = own->rows_socket,
+        .rows_remote = own->rows_remote - own->rows_socket,
+        .steals_smt = steals[NU_LEVEL_SMT],
+        .steals_l3 = steals[NU_LEVEL_L3],
+        .steals_node = steals[NU_LEVEL_NODE],
+        .steals_remote = steals[NU_LEVEL_REMOTE],
         .busy_ns = own->busy_ns,
+        .search_ns = own->search_ns,
+        .parked_ns = own->parked_ns,
+        .credit_waits = own->credit_waits,
+        .credit_wait_ns = own->credit_wait_ns,
+        .io_waits = own->io_waits,
+        .io_wait_ns = own->io_wait_ns,
     };
+}
+
+uint32_t exec_job_relation_count(const struct exec_job *job)
+{
+    return job->profile.relation_count;
+}
+
+const struct exec_job_relation *exec_job_relation(const struct exec_job *job, uint32_t index)
+{
+    assert(index < job->profile.relation_count);
+    return &job->profile.relations[index];
+}
+
+uint32_t exec_job_pipe_count(const struct exec_job *job)
+{
+    return job->profile.pipe_count;
+}
+
+const struct exec_job_pipe *exec_job_pipe(const struct exec_job *job, uint32_t index)
+{
+    assert(index < job->profile.pipe_count);
+    return &job->profile.pipes[index];
+}
+
+void exec_job_times(const struct exec_job *job, uint64_t *submitted_ns_out, uint64_t *ended_ns_out)
+{
+    *submitted_ns_out = job->submitted_ns;
+    *ended_ns_out = atomic_load_explicit(&job->ended_ns, memory_order_relaxed);
 }
 
 const struct exec_error *exec_job_error(const struct exec_job *job)

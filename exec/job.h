@@ -6,6 +6,7 @@
 #include "op/job_context.h"
 #include "op/result_sink.h"
 #include "plan/plan.h"
+#include "plan/profile.h"
 
 /* One submitted job. Its first pipeline has one unit, planning, which may wait for files to open;
  * the plan's pipes follow. pipes_left counts them all; whoever ends the last one ends the job. */
@@ -40,12 +41,14 @@ struct exec_job {
     _Atomic uint64_t ended_ns; /* 0: runs */
     _Atomic int state;         /* enum exec_job_state */
     char *explain_text, *explain_json;
+    struct plan_profile profile; /* of jobs that ask; empty before their end */
+    bool is_traced;              /* idle time of workers is kept on its behalf */
 
     struct deadline deadline;
     size_t head_bytes;                /* of this struct, charged to the job */
     struct exec_job *previous, *next; /* engine->jobs or engine->free_jobs */
     bool is_told_to_stop;             /* by exec_engine_destroy; under engine->lock */
-    struct job_worker workers[];
+    struct job_worker workers[];      /* behind them a sched_share each */
 };
 
 /* job_task.c: the first pipeline. */
@@ -58,5 +61,11 @@ void job_pipe_ended(struct exec_job *job, uint32_t worker);
 void job_heads_free(struct exec_engine *engine);
 
 uint64_t job_clock_ns(void);
+
+/* job_trace.c. Begin: rings for every worker, before any other work of the job. */
+enum exec_code job_trace_begin(struct exec_job *job, struct exec_error *err);
+void job_trace_end(struct exec_job *job);
+/* A piece of work of the job's own on `worker`: planning. */
+void job_trace_add(struct exec_job *job, uint32_t worker, uint64_t begin_ns);
 
 #endif

@@ -194,13 +194,20 @@ static enum sched_outcome first_run(struct sched_pipeline *first, uint32_t worke
                                     struct sched_range *range, uint64_t unit_target)
 {
     struct exec_job *job = job_of(first);
+    const uint64_t begin_ns = job_clock_ns();
+    struct exec_error err;
 
     (void)range;
     (void)unit_target;
+    if (!job->has_opened && job_trace_begin(job, &err) != EXEC_OK) {
+        job_fail(&job->context, &err);
+    }
     if (!job->has_opened && files_ask(job)) {
+        job_trace_add(job, worker, begin_ns);
         return SCHED_BLOCKED;
     }
     job_first(job, worker);
+    job_trace_add(job, worker, begin_ns);
     return SCHED_STOP; /* not a row of anything: dropped, so that no figure counts it */
 }
 

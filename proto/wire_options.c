@@ -139,6 +139,10 @@ static enum exec_code ranges_check(const struct wire_reader *reader,
         return wire_fail(reader, EXEC_BAD_SPEC, "options.priority: %" PRId32 " is not in -10..10",
                          message->priority);
     }
+    if (message->trace_events > EXEC_TRACE_EVENTS_MAX) {
+        return wire_fail(reader, EXEC_BAD_SPEC, "options.trace_events: %" PRIu32 " is above %d",
+                         message->trace_events, EXEC_TRACE_EVENTS_MAX);
+    }
     if (message->batch_bytes > BATCH_BYTES_MAX) {
         return wire_fail(reader, EXEC_BAD_SPEC, "options.batch_bytes: %" PRIu32 " is above %d",
                          message->batch_bytes, BATCH_BYTES_MAX);
@@ -161,6 +165,8 @@ enum exec_code wire_options_read(const struct wire_reader *reader,
     options_out->result_rows_max = message->result_row_limit;
     options_out->batch_rows = message->batch_rows;
     options_out->batch_bytes = message->batch_bytes;
+    options_out->profile = message->profile;
+    options_out->trace_events = message->trace_events;
     code = unsupported_check(reader, message);
     if (code == EXEC_OK) {
         code = ranges_check(reader, message);
@@ -249,6 +255,8 @@ Morsel__V1__JobOptions *wire_options_write(struct wire_memory *memory,
     message->result_row_limit = options->result_rows_max;
     message->batch_rows = options->batch_rows;
     message->batch_bytes = options->batch_bytes;
+    message->profile = options->profile;
+    message->trace_events = options->trace_events;
     return timeout_write(memory, options->timeout_ns, message) &&
                    settings_write(memory, options, message)
                ? message

@@ -235,6 +235,7 @@ static void daemon_init_env(struct daemon *daemon)
         .jobs = &daemon->jobs,
         .admission = &daemon->admission,
         .metrics = &daemon->metrics,
+        .started_ns = metrics_monotonic_ns(),
         .health = &daemon->health,
         .config = &daemon->config,
         .log = &daemon->log,

@@ -42,62 +42,6 @@ void job_message_progress(const struct exec_job_status *status, struct job_progr
     out->message.elapsed = &out->elapsed;
 }
 
-/* One row a worker: the message, what it points to, and its place in the list. */
-struct profile_worker {
-    Morsel__V1__WorkerProfile message;
-    Google__Protobuf__Duration busy;
-};
-
-static void profile_workers(const struct job_run *run, struct job_profile_message *out)
-{
-    const uint32_t count = exec_engine_worker_count(run->env->engine);
-    const size_t row_bytes = sizeof(struct profile_worker) + sizeof(Morsel__V1__WorkerProfile *);
-    struct profile_worker *rows = calloc(count, row_bytes);
-
-    out->workers = rows;
-    if (rows == NULL) {
-        return;
-    }
-    Morsel__V1__WorkerProfile **pointers = (Morsel__V1__WorkerProfile **)(void *)(rows + count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct exec_job_worker worker;
-        exec_job_worker(run->job, i, &worker);
-        Morsel__V1__WorkerProfile *message = &rows[i].message;
-        morsel__v1__worker_profile__init(message);
-        message->worker = i;
-        message->node = worker.node;
-        message->morsels_local = worker.morsels_local;
-        message->morsels_remote = worker.morsels_remote;
-        message->rows_local = worker.rows_local;
-        message->rows_remote = worker.rows_remote;
-        job_message_duration(worker.busy_ns, &rows[i].busy);
-        message->busy = &rows[i].busy;
-        pointers[i] = message;
-    }
-    out->message.workers = pointers;
-    out->message.n_workers = count;
-}
-
-void job_message_profile(const struct job_run *run, struct job_profile_message *out)
-{
-    const struct exec_job_status *status = &run->record->status;
-
-    morsel__v1__profile__init(&out->message);
-    job_message_duration(status->elapsed_ns, &out->wall);
-    job_message_duration(status->busy_ns, &out->cpu);
-    out->message.wall = &out->wall;
-    out->message.cpu = &out->cpu;
-    out->message.peak_memory_bytes = status->memory_peak_bytes;
-    out->message.remote_numa_morsels = status->morsels_remote;
-    out->message.stolen_morsels = status->steals;
-    profile_workers(run, out);
-}
-
-void job_message_profile_fini(struct job_profile_message *profile)
-{
-    free(profile->workers);
-}
-
 Morsel__V1__JobState job_message_state(const struct job_record *record)
 {
     switch (record->state) {
@@ -126,6 +70,11 @@ void job_message_info(const struct job_record *record, struct job_info_message *
     out->message.submitted_at = &out->submitted_at;
     job_message_progress(&status, &out->progress);
     out->message.progress = &out->progress.message;
+    job_message_duration(status.busy_ns, &out->busy);
+    out->message.busy = &out->busy;
+    out->message.morsels = status.morsels;
+    out->message.remote_morsels = status.morsels_remote;
+    out->message.steals = status.steals;
     if (record->state == JOB_ENDED && record->error.code != EXEC_OK) {
         const struct exec_error *error = &record->error;
         morsel__v1__job_error__init(&out->error);

@@ -16,20 +16,11 @@ struct job_progress_message {
 };
 void job_message_progress(const struct exec_job_status *status, struct job_progress_message *out);
 
-struct job_profile_message {
-    Morsel__V1__Profile message;
-    Google__Protobuf__Duration wall, cpu;
-    void *workers; /* malloc'd */
-};
-/* Of a job whose `done` has come, while run->job is still there. Without memory the workers are
- * left out. */
-void job_message_profile(const struct job_run *run, struct job_profile_message *out);
-void job_message_profile_fini(struct job_profile_message *profile);
-
 struct job_info_message {
     Morsel__V1__JobInfo message;
     Google__Protobuf__Timestamp submitted_at;
     struct job_progress_message progress;
+    Google__Protobuf__Duration busy;
     Morsel__V1__JobError error;
 };
 /* Borrows id and error text from the record. */

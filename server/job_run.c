@@ -1,6 +1,7 @@
 #include "job_run.h"
 
 #include "log.h"
+#include "profile_message.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -63,6 +64,23 @@ static void run_log(const struct job_run *run)
              record->error.code != EXEC_OK ? record->error.detail : "");
 }
 
+/* Packed, for GetJob. Without memory there is none. */
+static void run_keep_profile(struct job_run *run)
+{
+    Morsel__V1__Profile *profile = profile_message(run->env->engine, run->job);
+
+    if (profile == NULL) {
+        return;
+    }
+    const size_t size = morsel__v1__profile__get_packed_size(profile);
+    uint8_t *packed = malloc(size);
+    if (packed != NULL) {
+        run->record->profile_bytes = morsel__v1__profile__pack(profile, packed);
+        run->record->profile = packed;
+    }
+    free(profile);
+}
+
 /* record->error is set. The owner hears `done`, the record stays for GetJob. */
 static void run_end(struct job_run *run)
 {
@@ -79,6 +97,9 @@ static void run_end(struct job_run *run)
                         metrics_monotonic_ns() - run->submitted_ns);
     }
     metrics_add(&env->metrics->jobs[record->error.code], 1);
+    if (run->keeps_profile && run->job != NULL && record->error.code == EXEC_OK) {
+        run_keep_profile(run);
+    }
     run_log(run);
     if (events != NULL) {
         run->events = NULL;
@@ -322,6 +343,10 @@ static enum exec_code run_prepare(struct job_run *run, const struct job_run_requ
     if (options->batch_bytes == 0) {
         options->batch_bytes = request->batch_bytes;
     }
+    if (options->trace_events > trace_events_max(run->env->engine)) {
+        options->trace_events = trace_events_max(run->env->engine);
+    }
+    run->keeps_profile = options->profile;
     options->timeout_ns = run_timeout(run, request->timeout_ns);
     run->op = run_op(&run->wire.spec);
     run_copy_labels(run, request->options);

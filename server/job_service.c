@@ -1,5 +1,6 @@
 #include "job_message.h"
 #include "job_run.h"
+#include "profile_message.h"
 #include "service.h"
 
 #include <errno.h>
@@ -73,7 +74,14 @@ static void get_message(struct session *session, const uint8_t *bytes, size_t si
     if (record != NULL) {
         job_message_info(record, &info);
         response.job = &info.message;
+        if (record->profile != NULL) {
+            response.profile =
+                morsel__v1__profile__unpack(NULL, record->profile_bytes, record->profile);
+        }
         session_send(session, &response.base);
+        if (response.profile != NULL) {
+            morsel__v1__profile__free_unpacked(response.profile, NULL);
+        }
         session_finish(session);
     }
     protobuf_c_message_free_unpacked(message, NULL);
@@ -191,7 +199,6 @@ static void explain_done(void *owner)
     struct explain_call *call = owner;
     Morsel__V1__ExplainJobResponse response;
     const struct job_run *run = call->run;
-    struct job_profile_message profile;
     struct session *session = call->session;
 
     morsel__v1__explain_job_response__init(&response);
@@ -207,14 +214,11 @@ static void explain_done(void *owner)
     response.json = (char *)(uintptr_t)(json != NULL ? json : "");
     response.schema = schema != NULL ? wire_schema_message(schema) : NULL;
     if (call->analyze) {
-        job_message_profile(run, &profile);
-        response.profile = &profile.message;
+        response.profile = profile_message(session->env->engine, run->job);
     }
     session_send(session, &response.base);
     free(response.schema);
-    if (response.profile != NULL) {
-        job_message_profile_fini(&profile);
-    }
+    free(response.profile);
     session_finish(session);
 }
 

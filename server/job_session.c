@@ -2,6 +2,7 @@
 #include "h2_conn.h"
 #include "job_message.h"
 #include "job_run.h"
+#include "profile_message.h"
 #include "service.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ struct job_session {
     uv_timer_t progress;     /* its close callback frees the struct */
     uint64_t progress_ms;
     uint64_t sequence, row_offset;
-    bool first_message_sent, profile, into_table;
+    bool first_message_sent, profile, trace, into_table;
     char *table; /* into_table: its name */
 };
 
@@ -101,14 +102,37 @@ static void job_progress(uv_timer_t *timer)
 static void job_send_profile(struct job_session *job)
 {
     Morsel__V1__ExecuteJobResponse response;
-    struct job_profile_message profile;
+    Morsel__V1__Profile *profile = profile_message(job->session->env->engine, job->run->job);
 
+    if (profile == NULL) {
+        session_fail_status(job->session, GRPC_RESOURCE_EXHAUSTED, "no memory for the profile");
+        return;
+    }
     morsel__v1__execute_job_response__init(&response);
-    job_message_profile(job->run, &profile);
     response.payload_case = MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_PROFILE;
-    response.profile = &profile.message;
+    response.profile = profile;
     job_send(job, &response);
-    job_message_profile_fini(&profile);
+    free(profile);
+}
+
+static void job_send_trace(struct job_session *job)
+{
+    struct trace_messages *messages =
+        trace_messages_create(job->session->env->engine, job->run->job);
+    Morsel__V1__ExecuteJobResponse response;
+
+    if (messages == NULL) {
+        session_fail_status(job->session, GRPC_RESOURCE_EXHAUSTED, "no memory for the trace");
+        return;
+    }
+    for (Morsel__V1__Trace *trace;
+         job->session != NULL && (trace = trace_messages_next(messages)) != NULL;) {
+        morsel__v1__execute_job_response__init(&response);
+        response.payload_case = MORSEL__V1__EXECUTE_JOB_RESPONSE__PAYLOAD_TRACE;
+        response.trace = trace;
+        job_send(job, &response);
+    }
+    trace_messages_destroy(messages);
 }
 
 static void job_send_finished(struct job_session *job)
@@ -307,6 +331,9 @@ static void job_done(void *owner)
     if (job->session != NULL && job->profile) {
         job_send_profile(job);
     }
+    if (job->session != NULL && job->trace) {
+        job_send_trace(job);
+    }
     if (job->session != NULL) {
         job_send_finished(job);
     }
@@ -384,6 +411,7 @@ static void job_message(struct session *session, const uint8_t *bytes, size_t si
     };
     if (request->options != NULL) {
         job->profile = request->options->profile;
+        job->trace = request->options->trace_events != 0;
         job->progress_ms =
             (job_message_duration_ns(request->options->progress_interval) + 999999) / 1000000;
     }

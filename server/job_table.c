@@ -44,6 +44,7 @@ static void table_forget(struct job_table *table, struct job_record *record)
         table->last = record->prev;
     }
     table->ended[record->ended_slot] = NULL;
+    free(record->profile);
     free(record);
 }
 

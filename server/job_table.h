@@ -25,6 +25,8 @@ struct job_record {
     uint32_t ended_slot;           /* of an ended job */
     struct exec_job_status status; /* of an ended job */
     struct exec_error error;       /* of an ended job; code EXEC_OK: it succeeded */
+    uint8_t *profile;              /* of an ended job that asked for one: packed; or NULL */
+    size_t profile_bytes;
 };
 
 struct job_table {

@@ -17,6 +17,7 @@ struct service_env {
     struct config *config;
     struct log *log;
     struct upload_call *uploads; /* those that are not over for the engine */
+    uint64_t started_ns;         /* CLOCK_MONOTONIC */
     bool draining;               /* no new work is taken */
 };
 

@@ -62,6 +62,7 @@ static enum cli_exit dispatch(const struct cli_options *options)
         case CLI_SQL: return cmd_sql(options);
         case CLI_EXPLAIN: return cmd_explain(options);
         case CLI_JOBS: return cmd_jobs(options);
+        case CLI_TOP: return cmd_top(options);
         case CLI_CANCEL: return cmd_cancel(options);
         case CLI_UPLOAD: return cmd_upload(options);
         case CLI_LOAD: return cmd_load(options);

@@ -19,6 +19,8 @@ enum {
     FOR_RUN = 256,
     FOR_CALL = 512,
     FOR_SQL = 1024,
+    FOR_TRACE = 2048,
+    FOR_TOP = 4096,
 };
 
 enum option_id {
@@ -224,6 +226,10 @@ static bool option_take(struct cli_options *options, enum option_id id, const ch
             return cli_duration_parse(value, &options->timeout_ns) && options->timeout_ns > 0;
         case OPTION_SET: return strchr(value, '=') != NULL && list_add(&options->settings, value);
         case OPTION_STATS: options->stats = true; return true;
+        case OPTION_TRACE: options->trace = value; return value[0] != '\0';
+        case OPTION_ONCE: options->once = true; return true;
+        case OPTION_INTERVAL:
+            return cli_duration_parse(value, &options->interval_ns) && options->interval_ns > 0;
         case OPTION_PROGRESS: return when_parse(value, &options->progress);
         case OPTION_ERRORS:
             options->errors_json = strcmp(value, "json") == 0;
@@ -244,6 +250,7 @@ static const char *expected(enum option_id id)
         case OPTION_TOP: return "a whole number, 0 or more";
         case OPTION_THREADS: return "a whole number from 1 to 4096";
         case OPTION_MEMORY: return "a size: 512M, 8G, or bytes";
+        case OPTION_INTERVAL:
         case OPTION_TIMEOUT: return "a time above 0: 500ms, 30s, 5m, 2h, or seconds";
         case OPTION_OUTPUT: return "table, csv, tsv, jsonl or arrow";
         case OPTION_PROGRESS: return "auto, never or always";

@@ -54,6 +54,9 @@ struct cli_options {
     enum cli_format format;
     const char *out, *null_out;
     bool stats;
+    const char *trace; /* NULL: none */
+    bool once;
+    uint64_t interval_ns; /* 0: the default */
     enum cli_when progress;
 
     uint64_t memory_bytes, timeout_ns;

@@ -342,6 +342,10 @@ enum cli_exit cmd_sql(const struct cli_options *options)
     if (code != EXIT_OK) {
         return code;
     }
+    if (options->analyze && !options->explain) {
+        EXEC_FAIL(&statement.err.exec, EXEC_BAD_SPEC, "--analyze goes with --explain");
+        return run_fail(options, &statement.err, NULL, false);
+    }
     plan_builder_init(&statement.names);
     plan_builder_init(&statement.plan);
     code = prepare_and_run(&statement);

@@ -12,6 +12,7 @@ enum cli_exit cmd_run(const struct cli_options *options);
 enum cli_exit cmd_sql(const struct cli_options *options);
 enum cli_exit cmd_explain(const struct cli_options *options);
 enum cli_exit cmd_jobs(const struct cli_options *options);
+enum cli_exit cmd_top(const struct cli_options *options);
 enum cli_exit cmd_cancel(const struct cli_options *options);
 enum cli_exit cmd_upload(const struct cli_options *options);
 enum cli_exit cmd_load(const struct cli_options *options);

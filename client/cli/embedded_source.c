@@ -173,24 +173,65 @@ static uint32_t embedded_workers(struct job_source *source,
     self->workers = calloc((size_t)count + 1, sizeof *self->workers);
     *out = self->workers;
     for (uint32_t i = 0; self->workers != NULL && i < count; i++) {
-        struct exec_worker_info info;
-        struct exec_job_worker mine;
-        exec_engine_worker_info(self->engine, i, &info);
-        exec_job_worker(self->job, i, &mine);
-        const struct exec_worker_counters *c = &info.counters;
+        struct exec_job_worker of;
+        exec_job_worker(self->job, i, &of);
         self->workers[i] = (struct morsel_worker_figures){
-            .worker = info.worker,
-            .node = info.node,
-            .morsels_local = mine.morsels_local,
-            .morsels_remote = mine.morsels_remote,
-            .rows_local = mine.rows_local,
-            .rows_remote = mine.rows_remote,
-            /* Counted for the process, which runs one job. */
-            .steals = c->steals_smt + c->steals_l3 + c->steals_node + c->steals_remote,
-            .busy_seconds = (double)mine.busy_ns / 1e9,
+            .worker = i,
+            .node = of.node,
+            .morsels_local = of.morsels_local,
+            .morsels_socket = of.morsels_socket,
+            .morsels_remote = of.morsels_remote,
+            .rows_local = of.rows_local,
+            .rows_socket = of.rows_socket,
+            .rows_remote = of.rows_remote,
+            .steals = of.steals_smt + of.steals_l3 + of.steals_node + of.steals_remote,
+            .steals_smt = of.steals_smt,
+            .steals_l3 = of.steals_l3,
+            .steals_node = of.steals_node,
+            .steals_remote = of.steals_remote,
+            .busy_seconds = (double)of.busy_ns / 1e9,
+            .search_seconds = (double)of.search_ns / 1e9,
+            .parked_seconds = (double)of.parked_ns / 1e9,
+            .credit_waits = of.credit_waits,
+            .io_waits = of.io_waits,
+            .credit_wait_seconds = (double)of.credit_wait_ns / 1e9,
+            .io_wait_seconds = (double)of.io_wait_ns / 1e9,
         };
     }
     return self->workers == NULL ? 0 : count;
+}
+
+static int embedded_trace(struct job_source *source, struct trace_taker *taker)
+{
+    struct embedded_source *self = (struct embedded_source *)source;
+    const uint32_t room = exec_job_trace_room(self->job);
+    struct exec_trace_event *events = calloc((size_t)room + 1, sizeof *events);
+    uint64_t submitted_ns, ended_ns;
+
+    if (events == NULL) {
+        return -1;
+    }
+    exec_job_times(self->job, &submitted_ns, &ended_ns);
+    for (uint32_t i = 0; i < exec_job_pipe_count(self->job); i++) {
+        const struct exec_job_pipe *pipe = exec_job_pipe(self->job, i);
+        taker->pipeline(taker, pipe->number, pipe->steps);
+    }
+    for (uint32_t w = 0; w < exec_engine_worker_count(self->engine); w++) {
+        struct source_trace trace = {.worker = w, .events = events};
+        struct exec_job_worker worker;
+        exec_job_worker(self->job, w, &worker);
+        trace.node = worker.node;
+        trace.event_count = exec_job_trace(self->job, w, events, room, &trace.dropped);
+        for (uint32_t i = 0; i < trace.event_count; i++) {
+            const uint64_t begin_ns = events[i].begin_ns;
+            const uint64_t zero_ns = begin_ns < submitted_ns ? begin_ns : submitted_ns;
+            events[i].begin_ns -= zero_ns;
+            events[i].end_ns -= zero_ns;
+        }
+        taker->events(taker, &trace);
+    }
+    free(events);
+    return 0;
 }
 
 static void embedded_finish(struct job_source *source)
@@ -331,6 +372,7 @@ static const struct job_source_ops embedded_ops = {
     .schema = embedded_schema,
     .progress = embedded_progress,
     .workers = embedded_workers,
+    .trace = embedded_trace,
     .finish = embedded_finish,
     .explain = embedded_explain,
     .destroy = embedded_destroy,

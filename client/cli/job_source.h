@@ -38,6 +38,19 @@ struct source_job {
     bool progress, profile;
 };
 
+/* What one worker did when, for --trace; times are ns since the job was taken. */
+struct source_trace {
+    uint32_t worker, node;
+    uint64_t dropped;
+    const struct exec_trace_event *events; /* in no order */
+    uint32_t event_count;
+};
+/* Called for every worker, or several times for one; and before that for every pipeline. */
+struct trace_taker {
+    void (*pipeline)(struct trace_taker *taker, uint32_t number, const char *steps);
+    void (*events)(struct trace_taker *taker, const struct source_trace *trace);
+};
+
 struct source_explain {
     char *text, *json;         /* malloc'd, may be NULL */
     struct exec_schema schema; /* in `plan`'s memory */
@@ -55,9 +68,11 @@ struct job_source_ops {
     void (*release)(struct job_source *source, struct source_batch *batch);
     const struct exec_schema *(*schema)(struct job_source *source);
     void (*progress)(struct job_source *source, struct source_progress *out);
-    /* After SOURCE_END: figures of every worker for this job (remote) or this process (embedded);
-     * the array lives as long as the source. */
+    /* After SOURCE_END of a job with options.profile: figures of every worker for this job; the
+     * array lives as long as the source. */
     uint32_t (*workers)(struct job_source *source, const struct morsel_worker_figures **out);
+    /* After SOURCE_END of a job with options.trace_events. 0, or -1: no memory. */
+    int (*trace)(struct job_source *source, struct trace_taker *taker);
     /* Ends the job, cancelling it when it still runs. After every start, before the next. */
     void (*finish)(struct job_source *source);
     /* Plans the job (and with analyze runs it, dropping its rows). */

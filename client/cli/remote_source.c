@@ -58,6 +58,7 @@ static int remote_start(struct job_source *source, const struct source_job *job,
         .timeout_ms = (job->spec.options.timeout_ns + 999999u) / 1000000u,
         .progress_interval_ms = job->progress ? SOURCE_TICK_MS : 0,
         .profile = job->profile,
+        .trace_events = job->spec.options.trace_events,
     };
 
     job_id_random(id);
@@ -183,6 +184,44 @@ static uint32_t remote_workers(struct job_source *source, const struct morsel_wo
     return morsel_result_workers(((struct remote_source *)source)->result, out);
 }
 
+static int remote_trace(struct job_source *source, struct trace_taker *taker)
+{
+    const struct remote_source *self = (struct remote_source *)source;
+    const Morsel__V1__Trace *message;
+
+    for (uint32_t m = 0; (message = result_trace(self->result, m)) != NULL; m++) {
+        struct exec_trace_event *events = calloc(message->n_events + 1, sizeof *events);
+        if (events == NULL) {
+            return -1;
+        }
+        for (size_t i = 0; i < message->n_pipelines; i++) {
+            taker->pipeline(taker, message->pipelines[i]->pipeline, message->pipelines[i]->steps);
+        }
+        for (size_t i = 0; i < message->n_events; i++) {
+            const Morsel__V1__TraceEvent *from = message->events[i];
+            events[i] = (struct exec_trace_event){
+                .begin_ns = from->begin_ns,
+                .end_ns = from->begin_ns + from->duration_ns,
+                .rows = from->rows,
+                .units = from->units,
+                .pipe = from->pipeline,
+                .peer = (uint16_t)from->peer,
+                .kind = (uint8_t)(from->kind - 1), /* of a newer server: beyond the last */
+                .level = (uint8_t)from->level,
+            };
+        }
+        taker->events(taker, &(struct source_trace){
+                                 .worker = message->worker,
+                                 .node = message->node,
+                                 .dropped = message->dropped,
+                                 .events = events,
+                                 .event_count = (uint32_t)message->n_events,
+                             });
+        free(events);
+    }
+    return 0;
+}
+
 static void remote_finish(struct job_source *source)
 {
     struct remote_source *self = (struct remote_source *)source;
@@ -258,6 +297,7 @@ static const struct job_source_ops remote_ops = {
     .schema = remote_schema,
     .progress = remote_progress,
     .workers = remote_workers,
+    .trace = remote_trace,
     .finish = remote_finish,
     .explain = remote_explain,
     .destroy = remote_destroy,

@@ -4,6 +4,8 @@
 #include "grpc_channel.h"
 #include "interrupt.h"
 #include "progress_line.h"
+#include "stats_table.h"
+#include "trace_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +21,7 @@ struct run {
     struct output_file output;
     struct batch_writer *writer;
     struct progress_line progress;
+    struct trace_file *trace; /* NULL: none asked for */
     enum cli_format format;
     uint64_t started_ns;
 };
@@ -144,32 +147,12 @@ static void print_stats(struct run *run)
 {
     const struct morsel_worker_figures *workers = NULL;
     const uint32_t count = run->source->ops->workers(run->source, &workers);
-    struct morsel_worker_figures all = {0};
 
     if (count == 0) {
         fputs("morsel: no per-worker figures from this server\n", stderr);
         return;
     }
-    fputs("worker node  morsels local  remote     rows local      remote   steals    busy s\n",
-          stderr);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct morsel_worker_figures *w = &workers[i];
-        fprintf(stderr,
-                "%6u %4u %14" PRIu64 " %7" PRIu64 " %14" PRIu64 " %11" PRIu64 " %8" PRIu64
-                " %9.3f\n",
-                w->worker, w->node, w->morsels_local, w->morsels_remote, w->rows_local,
-                w->rows_remote, w->steals, w->busy_seconds);
-        all.morsels_local += w->morsels_local;
-        all.morsels_remote += w->morsels_remote;
-        all.rows_local += w->rows_local;
-        all.rows_remote += w->rows_remote;
-        all.steals += w->steals;
-        all.busy_seconds += w->busy_seconds;
-    }
-    fprintf(stderr,
-            "%6s %4s %14" PRIu64 " %7" PRIu64 " %14" PRIu64 " %11" PRIu64 " %8" PRIu64 " %9.3f\n",
-            "all", "", all.morsels_local, all.morsels_remote, all.rows_local, all.rows_remote,
-            all.steals, all.busy_seconds);
+    stats_table_print(stderr, workers, count);
 }
 
 /* "1,234,567" */
@@ -231,7 +214,22 @@ static enum cli_exit end_run(struct run *run, struct cli_error *err)
     if (run->options->stats) {
         print_stats(run);
     }
+    if (run->trace != NULL && trace_file_write(run->trace, run->source, &err->exec) != EXEC_OK) {
+        run_fail(run->options, err, NULL, false);
+        return EXIT_JOB_FAILED;
+    }
     return EXIT_OK;
+}
+
+/* Before the job runs, so that a path that cannot be is told at once. */
+static enum exec_code open_trace(struct run *run, struct source_job *job, struct exec_error *err)
+{
+    if (run->options->trace == NULL) {
+        return EXEC_OK;
+    }
+    job->spec.options.trace_events = TRACE_FILE_EVENTS;
+    run->trace = trace_file_open(run->options->trace, run->options->quiet, err);
+    return run->trace == NULL ? err->code : EXEC_OK;
 }
 
 enum cli_exit run_job(const struct cli_options *options, struct job_source *source,
@@ -244,8 +242,12 @@ enum cli_exit run_job(const struct cli_options *options, struct job_source *sour
     progress_line_init(&run.progress, options->progress, options->quiet);
     job->progress = run.progress.enabled;
     job->profile = options->stats;
-    if (check_output(&run, &err.exec) != EXEC_OK ||
-        output_open(&run.output, options->out, &err.exec) != EXEC_OK) {
+    job->spec.options.profile = options->stats;
+    if (check_output(&run, &err.exec) != EXEC_OK || open_trace(&run, job, &err.exec) != EXEC_OK) {
+        return run_fail(options, &err, plan, false);
+    }
+    if (output_open(&run.output, options->out, &err.exec) != EXEC_OK) {
+        trace_file_close(run.trace);
         return run_fail(options, &err, plan, false);
     }
     if (source->ops->start(source, job, &err) != 0) {
@@ -265,6 +267,7 @@ enum cli_exit run_job(const struct cli_options *options, struct job_source *sour
         }
         source->ops->finish(source);
     }
+    trace_file_close(run.trace);
     output_close(&run.output);
     return code;
 }

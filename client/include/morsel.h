@@ -101,6 +101,7 @@ struct morsel_run_options {
     uint64_t timeout_ms;           /* none; sent as grpc-timeout and watched here as well */
     uint64_t progress_interval_ms; /* no progress messages */
     bool profile;                  /* per-worker figures, see morsel_result_workers */
+    uint32_t trace_events;         /* no trace; else the newest events kept a worker */
 };
 
 struct morsel_result;
@@ -180,8 +181,15 @@ MORSEL_API struct morsel_progress morsel_result_progress(const struct morsel_res
 
 struct morsel_worker_figures {
     uint32_t worker, node;
-    uint64_t morsels_local, morsels_remote, rows_local, rows_remote, steals;
-    double busy_seconds;
+    /* By where the rows were: the worker's node, another node of its socket, another socket. */
+    uint64_t morsels_local, morsels_socket, morsels_remote;
+    uint64_t rows_local, rows_socket, rows_remote;
+    uint64_t steals; /* of which: */
+    uint64_t steals_smt, steals_l3, steals_node, steals_remote;
+    double busy_seconds;                   /* in morsels of the job */
+    double search_seconds, parked_seconds; /* without work while the job was there */
+    uint64_t credit_waits, io_waits; /* pieces of input that waited: for us to read, for a file */
+    double credit_wait_seconds, io_wait_seconds;
 };
 /* After morsel_result_next returned 0, and when `profile` was asked for: the number of workers, and
  * their figures at *workers_out (valid until close). 0 otherwise. */

@@ -22,6 +22,10 @@ struct job_worker {
     uint64_t rows_scanned, rows_built, rows_probed, rows_aggregated, rows_output;
     /* For explain --analyze; pipe.c's. Rows are those the source handed over. */
     uint64_t morsels_local, morsels_remote, rows_local, rows_remote, busy_ns;
+    uint64_t morsels_socket, rows_socket; /* of the remote ones, those of the worker's socket */
+    uint64_t credit_waits, credit_wait_ns, io_waits, io_wait_ns; /* of ranges it went on with */
+    /* What the worker searched and slept while the job was there; until its end, less that. */
+    uint64_t search_ns, parked_ns;
 };
 
 /* Figures of all jobs together, the engine's. relaxed: only sums matter. */
@@ -38,11 +42,13 @@ struct job_context {
     const char *data_root; /* NULL: any path */
     uint32_t worker_count, node_count;
     const uint16_t *worker_node;
+    const uint16_t *node_socket; /* NULL: each node is one */
     struct job_worker *workers;
     uint32_t hash_bits_kept;     /* 64; tests cut the hash down to force collisions */
     struct job_totals *totals;   /* NULL: tests without an engine */
     struct sched_job *sched_job; /* stopped by the first failure; NULL: tests without a scheduler */
     void *job;                   /* exec/job.c's */
+    bool is_profiled;            /* operators are timed; set before pipes are launched */
     bool only_explains;          /* pipes end without running; set before they are launched */
     _Atomic bool failed;         /* also set by cancel */
     pthread_mutex_t start_lock;  /* held over every source's start, which may use the plan arena */

@@ -1,5 +1,6 @@
 #include "op/pipe.h"
 
+#include "op/pipe_count.h"
 #include "op/pipe_life.h"
 
 #include <assert.h>
@@ -10,7 +11,7 @@
  */
 enum { MORSEL_NS_MAX = 2000000 };
 
-static uint64_t clock_ns(void)
+uint64_t pipe_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -31,11 +32,15 @@ enum push_result pipe_push(struct pipe_run *run, uint32_t index, const struct ba
     if (job_is_stopping(run->job)) {
         return PUSH_FAILED;
     }
+    const uint32_t from = run->times != NULL ? pipe_times_move(run->times, index + 1) : 0;
     if (index < pipe->op_count) {
         result = pipe->ops[index]->kind->push(pipe->ops[index], run, index, batch);
     } else {
         assert(pipe->sink != NULL);
         result = pipe->sink->kind->push(pipe->sink, run, index, batch);
+    }
+    if (run->times != NULL) {
+        (void)pipe_times_move(run->times, from);
     }
     if (result != PUSH_SUSPEND) {
         /* Taken whole: counted once however often it was pushed, and the next batch starts afresh.
@@ -59,7 +64,7 @@ enum push_result pipe_push_source(struct pipe_run *run, const struct batch *batc
 bool pipe_time_is_up(struct pipe_run *run)
 {
     return job_is_stopping(run->job) || sched_stopping(&run->pipe->sched) ||
-           clock_ns() >= run->deadline_ns;
+           pipe_clock_ns() >= run->deadline_ns;
 }
 
 /* ---- suspended units
@@ -101,7 +106,7 @@ static void state_drop(struct pipe *pipe, void *state)
 }
 
 /* Moves the suspended state of *range into *run, so that the range is a plain one again. */
-static void run_resume(struct pipe_run *run, struct sched_range *range)
+static void run_resume(struct pipe_run *run, struct sched_range *range, uint64_t now_ns)
 {
     struct pipe_suspended *suspended = range->cursor;
 
@@ -111,6 +116,9 @@ static void run_resume(struct pipe_run *run, struct sched_range *range)
     memcpy(run->cursors, suspended->cursors, (run->pipe->op_count + 1) * sizeof run->cursors[0]);
     run->state = suspended->state;
     run->batch_pending = suspended->batch_pending;
+    if (suspended->parked_ns != 0) {
+        pipe_count_wait(run, suspended, now_ns);
+    }
     suspended_give(run->pipe, suspended);
     range->cursor = NULL;
 }
@@ -129,6 +137,7 @@ static bool run_suspend(struct pipe_run *run, struct sched_range *range)
     suspended->state = run->state;
     suspended->batch_pending = run->batch_pending;
     suspended->waits_for_source = run->waits_for_source;
+    suspended->parked_ns = 0;
     range->cursor = suspended;
     if (run->batch_pending && range->unsplit == 0) {
         /* The batch that will be pushed again covers at most one alignment unit of the source. */
@@ -141,34 +150,6 @@ static bool run_suspend(struct pipe_run *run, struct sched_range *range)
 
 /* ---- the dispatcher's callbacks
  * ------------------------------------------------------------------------ */
-
-static void run_count(const struct pipe_run *run, const struct sched_range *range,
-                      uint64_t started_ns)
-{
-    struct pipe *pipe = run->pipe;
-    struct job_worker *own = &run->job->workers[run->worker];
-    const uint64_t busy_ns = clock_ns() - started_ns;
-
-    if (range->node == run->node) {
-        own->morsels_local++;
-        own->rows_local += run->rows[0];
-    } else {
-        own->morsels_remote++;
-        own->rows_remote += run->rows[0];
-    }
-    own->busy_ns += busy_ns;
-    atomic_fetch_add_explicit(&pipe->busy_ns, busy_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&pipe->morsels, 1, memory_order_relaxed);
-    /* relaxed: figures, read by status and explain only. */
-    atomic_fetch_add_explicit(&pipe->source->rows_out, run->rows[0], memory_order_relaxed);
-    for (uint32_t i = 0; i < pipe->op_count; i++) {
-        atomic_fetch_add_explicit(&pipe->ops[i]->rows_out, run->rows[i + 1], memory_order_relaxed);
-    }
-    if (pipe->sink != NULL) {
-        atomic_fetch_add_explicit(&pipe->sink->rows_in, run->rows[pipe->op_count],
-                                  memory_order_relaxed);
-    }
-}
 
 static enum sched_outcome run_outcome(struct pipe_run *run, struct sched_range *range,
                                       enum push_result result)
@@ -195,7 +176,8 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
     struct pipe *pipe = (struct pipe *)sched;
     struct op_cursor cursors[PIPE_OPS_MAX + 1];
     struct job_worker *own = &pipe->job->workers[worker];
-    const uint64_t started_ns = clock_ns();
+    const uint64_t started_ns = pipe_clock_ns(), begin_units = range->begin;
+    struct pipe_times times;
     struct pipe_run run = {
         .pipe = pipe,
         .job = pipe->job,
@@ -204,15 +186,23 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
         .scratch = &own->scratch,
         .cursors = cursors,
         .deadline_ns = started_ns + MORSEL_NS_MAX,
+        .times = pipe->job->is_profiled ? &times : NULL,
     };
     const struct nu_arena_mark mark = nu_arena_mark(&own->scratch);
 
     memset(cursors, 0, (pipe->op_count + 1) * sizeof cursors[0]);
-    run_resume(&run, range);
+    if (run.times != NULL) {
+        times = (struct pipe_times){.stamp_ns = started_ns};
+    }
+    run_resume(&run, range, started_ns);
     const enum push_result result =
         pipe->source->kind->scan(pipe->source, &run, range, unit_target);
     const enum sched_outcome outcome = run_outcome(&run, range, result);
-    run_count(&run, range, started_ns);
+    const uint64_t ended_ns = pipe_clock_ns();
+    pipe_count_morsel(&run, range, begin_units, started_ns, ended_ns);
+    if (outcome == SCHED_BLOCKED) {
+        ((struct pipe_suspended *)range->cursor)->parked_ns = ended_ns;
+    }
     if (pipe->sink != NULL && pipe->sink->kind->morsel_end != NULL) {
         pipe->sink->kind->morsel_end(pipe->sink, &run);
     }
@@ -284,12 +274,15 @@ static void sink_end(struct op_sink *sink, struct job_context *job, uint32_t wor
 
 static void pipe_end(struct pipe *pipe, uint32_t worker)
 {
+    const uint64_t started_ns = pipe_clock_ns();
+
     if (pipe->source->kind->close != NULL) {
         pipe->source->kind->close(pipe->source, pipe->job);
     }
     if (pipe->sink != NULL) {
         sink_end(pipe->sink, pipe->job, worker);
     }
+    pipe_count_finish(pipe, worker, started_ns);
     /* relaxed: a figure. */
     atomic_store_explicit(&pipe->is_done, true, memory_order_relaxed);
     for (struct pipe_follower *follower = pipe->followers; follower != NULL;

@@ -18,6 +18,7 @@
 struct job_context; /* op/job_context.h */
 struct pipe;
 struct pipe_run;
+struct pipe_times;
 
 enum push_result {
     PUSH_MORE,    /* taken whole */
@@ -55,6 +56,7 @@ struct operator
     const struct operator_kind *kind;
     uint32_t rel; /* 1-based relation, for explain and errors */
     _Atomic uint64_t rows_out;
+    _Atomic uint64_t busy_ns; /* of all workers, its own work only; of profiled jobs */
 };
 
 /* ---- sinks: pipeline breakers
@@ -85,6 +87,7 @@ struct op_sink {
     _Atomic uint32_t
         pipes_left; /* pipes that still feed it; counted up by pipe_set_sink, down by pipe.c */
     _Atomic uint64_t rows_in;
+    _Atomic uint64_t busy_ns; /* as an operator's, its finish included */
 };
 
 /* ---- sources
@@ -118,6 +121,7 @@ struct op_source {
     uint32_t rel;
     uint64_t units_total; /* set by start; 0: unknown */
     _Atomic uint64_t rows_out;
+    _Atomic uint64_t busy_ns; /* as an operator's */
 };
 
 /* ---- one morsel
@@ -136,6 +140,7 @@ struct pipe_run {
     bool out_of_time;   /* a PUSH_SUSPEND was for time, not for credit: requeued at once */
     bool batch_pending; /* pipe.c's: the source's last batch was not taken whole */
     uint64_t deadline_ns;
+    struct pipe_times *times;        /* pipe.c's: NULL unless the job is profiled */
     uint64_t rows[PIPE_OPS_MAX + 1]; /* pipe.c's: rows handed to each place in this morsel */
 };
 

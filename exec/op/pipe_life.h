@@ -10,6 +10,8 @@
  * by itself. Operators, sinks and sources need op/pipe.h only. Wiring happens on one thread before
  * any pipe of the job is launched. */
 
+uint64_t pipe_clock_ns(void); /* CLOCK_MONOTONIC */
+
 typedef void pipe_ended_fn(struct pipe *pipe, uint32_t worker);
 
 struct pipe_follower {
@@ -22,7 +24,8 @@ struct pipe_follower {
 struct pipe_suspended {
     struct pipe_suspended *next;
     struct sched_range range;
-    void *state; /* the source's */
+    void *state;        /* the source's */
+    uint64_t parked_ns; /* when it began to wait; 0: it does not */
     bool batch_pending, waits_for_source;
     struct op_cursor cursors[];
 };

@@ -1,7 +1,8 @@
 #include "plan/explain.h"
 
+#include "plan/explain_figures.h"
+#include "plan/profile.h"
 #include "plan/spec.h"
-#include "plan/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,92 +14,9 @@ enum { EXPR_TEXT_BYTES = 240, TREE_DEPTH_MAX = EXEC_RELS_MAX };
 struct explainer {
     const struct plan *plan;
     const struct sched_job *ran; /* NULL: planned only */
-    uint64_t elapsed_ns;
     struct text text, json;
     bool continues[TREE_DEPTH_MAX]; /* a sibling follows at this depth of the tree */
 };
-
-/* ---- one relation
- * ---------------------------------------------------------------------------------------- */
-
-static uint64_t rows_of(const struct plan_rel *rel)
-{
-    uint64_t rows = 0;
-
-    if (rel->rows_filtered != NULL) {
-        return atomic_load_explicit(rel->rows_filtered, memory_order_relaxed);
-    }
-    if (rel->rows_out[0] == NULL) {
-        for (uint32_t i = 0; i < rel->input_count; i++) {
-            rows += rows_of(rel->inputs[i]);
-        }
-        return rows;
-    }
-    for (uint32_t i = 0; i < 2 && rel->rows_out[i] != NULL; i++) {
-        rows += atomic_load_explicit(rel->rows_out[i], memory_order_relaxed);
-    }
-    return rows;
-}
-
-static void headline_scan(struct text *text, const struct exec_rel *spec)
-{
-    switch (spec->u.scan.source) {
-        case EXEC_SCAN_TABLE: text_add(text, "scan table %s", spec->u.scan.table); break;
-        case EXEC_SCAN_GENERATOR:
-            text_add(text, "scan generator %s(%" PRId64 ")", spec->u.scan.generator,
-                     spec->u.scan.generator_rows);
-            break;
-        default:
-            text_add(text, "scan file %s", spec->u.scan.paths[0]);
-            if (spec->u.scan.path_count > 1) {
-                text_add(text, " and %" PRIu32 " more", spec->u.scan.path_count - 1);
-            }
-            break;
-    }
-}
-
-static const char *window_name(enum exec_window_function function)
-{
-    static const char *const names[] = {[EXEC_WINDOW_ROW_NUMBER] = "row_number",
-                                        [EXEC_WINDOW_RANK] = "rank",
-                                        [EXEC_WINDOW_DENSE_RANK] = "dense_rank"};
-    return names[function];
-}
-
-static void headline(struct text *text, const struct plan_rel *rel)
-{
-    switch (rel->spec->kind) {
-        case EXEC_REL_SCAN: headline_scan(text, rel->spec); break;
-        case EXEC_REL_JOIN:
-            text_add(text, "%s join%s, build side %s",
-                     rel->join_kind != EXEC_JOIN_INNER ? spec_join_name(rel->join_kind)
-                     : rel->key_count == 0 && rel->residual == NULL
-                         ? spec_join_name(EXEC_JOIN_CROSS)
-                         : spec_join_name(EXEC_JOIN_INNER),
-                     rel->is_reordered ? " (reordered)" : "", rel->builds_left ? "left" : "right");
-            break;
-        case EXEC_REL_SORT:
-            text_add(text, rel->sort_limit >= 0 ? "top-n" : "sort");
-            if (rel->sort_limit >= 0) {
-                text_add(text, " %" PRId64, rel->sort_limit);
-            }
-            if (rel->sort_offset > 0) {
-                text_add(text, " after %" PRId64, rel->sort_offset);
-            }
-            break;
-        case EXEC_REL_WINDOW:
-            text_add(text, "window");
-            if (rel->window_limit >= 0) {
-                text_add(text, ", %s to %" PRId64, window_name(rel->limited), rel->window_limit);
-            }
-            break;
-        case EXEC_REL_LIMIT:
-            text_add(text, "limit %" PRId64 " offset %" PRId64 "%s", rel->spec->u.limit.count,
-                     rel->spec->u.limit.offset, rel->is_folded ? " (done by the sort)" : "");
-            break;
-        default: text_add(text, "%s", spec_rel_name(rel->spec->kind)); break;
-    }
-}
 
 /* ---- its details
  * ------------------------------------------------------------------------------------------- */
@@ -201,7 +119,7 @@ static void detail_functions(struct text *text, const struct exec_rel *spec)
 {
     for (uint32_t f = 0; f < spec->u.window.function_count; f++) {
         text_add(text, "%s%s", f == 0 ? "" : ", ",
-                 window_name(spec->u.window.functions[f].function));
+                 plan_window_name(spec->u.window.functions[f].function));
     }
 }
 
@@ -339,8 +257,13 @@ static void tree_rows(struct explainer *explainer, const struct plan_rel *rel)
                  rel->rows_exact ? "true" : "false");
     }
     if (explainer->ran != NULL) {
-        text_add(&explainer->text, "  actual %" PRIu64, rows_of(rel));
-        text_add(&explainer->json, ",\"rows\":%" PRIu64, rows_of(rel));
+        text_add(&explainer->text, "  actual %" PRIu64, plan_rel_rows(rel));
+        text_add(&explainer->json, ",\"rows\":%" PRIu64, plan_rel_rows(rel));
+        if (explainer->plan->job->is_profiled) {
+            const uint64_t busy_ns = plan_rel_busy_ns(explainer->plan, rel->index);
+            text_add(&explainer->text, "  time %.3f ms", (double)busy_ns / 1e6);
+            text_add(&explainer->json, ",\"busy_ns\":%" PRIu64, busy_ns);
+        }
     }
 }
 
@@ -371,7 +294,7 @@ static void tree(struct explainer *explainer, const struct plan_rel *rel, uint32
 {
     struct text head = {.arena = explainer->text.arena};
 
-    headline(&head, rel);
+    plan_rel_headline(&head, rel);
     tree_indent(explainer, depth, true);
     text_add(&explainer->text, "%" PRIu32 " %s", rel->index, head.bytes == NULL ? "" : head.bytes);
     text_add(&explainer->json, "{\"rel\":%" PRIu32 ",\"kind\":", rel->index);
@@ -399,84 +322,6 @@ static void tree(struct explainer *explainer, const struct plan_rel *rel, uint32
     text_add(&explainer->json, "]}");
 }
 
-/* ---- pipes and figures
- * ------------------------------------------------------------------------------------------ */
-
-static void pipe_steps(struct text *text, const struct pipe *pipe)
-{
-    text_add(text, "%s (%" PRIu32 ")", pipe->source->kind->name, pipe->source->rel);
-    for (uint32_t i = 0; i < pipe->op_count; i++) {
-        text_add(text, " -> %s (%" PRIu32 ")", pipe->ops[i]->kind->name, pipe->ops[i]->rel);
-    }
-    if (pipe->sink != NULL) {
-        text_add(text, " -> %s (%" PRIu32 ")", pipe->sink->kind->name, pipe->sink->rel);
-    }
-}
-
-static void pipes(struct explainer *explainer)
-{
-    const struct plan *plan = explainer->plan;
-
-    text_add(&explainer->text, "pipes\n");
-    text_add(&explainer->json, ",\"pipes\":[");
-    for (uint32_t p = 0; p < plan->pipe_count; p++) {
-        const struct pipe *pipe = plan->pipes[p];
-        struct text steps = {.arena = explainer->text.arena};
-
-        pipe_steps(&steps, pipe);
-        text_add(&explainer->text, "  %" PRIu32 " %s", pipe->number,
-                 steps.bytes == NULL ? "" : steps.bytes);
-        text_add(&explainer->json, "%s{\"pipe\":%" PRIu32 ",\"steps\":", p == 0 ? "" : ",",
-                 pipe->number);
-        text_add_json_string(&explainer->json, steps.bytes == NULL ? "" : steps.bytes);
-        if (explainer->ran != NULL) {
-            const uint64_t busy_ns = atomic_load_explicit(&pipe->busy_ns, memory_order_relaxed);
-            const uint64_t morsels = atomic_load_explicit(&pipe->morsels, memory_order_relaxed);
-            const uint64_t rows =
-                atomic_load_explicit(&pipe->source->rows_out, memory_order_relaxed);
-            text_add(&explainer->text, "  rows %" PRIu64 "  morsels %" PRIu64 "  busy %.3f ms",
-                     rows, morsels, (double)busy_ns / 1e6);
-            text_add(&explainer->json,
-                     ",\"rows\":%" PRIu64 ",\"morsels\":%" PRIu64 ",\"busy_ns\":%" PRIu64, rows,
-                     morsels, busy_ns);
-        }
-        text_add(&explainer->text, "\n");
-        text_add(&explainer->json, "}");
-    }
-    text_add(&explainer->json, "]");
-}
-
-static void workers(struct explainer *explainer)
-{
-    const struct job_context *job = explainer->plan->job;
-    const struct sched_job *ran = explainer->ran;
-    const uint64_t steals = atomic_load_explicit(&ran->steals, memory_order_relaxed);
-    const uint64_t peak = atomic_load_explicit(&job->budget.peak_bytes, memory_order_relaxed);
-
-    text_add(&explainer->text,
-             "elapsed %.3f ms  steals %" PRIu64 "  memory peak %" PRIu64 " bytes\nworkers\n",
-             (double)explainer->elapsed_ns / 1e6, steals, peak);
-    text_add(&explainer->json,
-             ",\"elapsed_ns\":%" PRIu64 ",\"steals\":%" PRIu64 ",\"memory_peak_bytes\":%" PRIu64
-             ",\"workers\":[",
-             explainer->elapsed_ns, steals, peak);
-    for (uint32_t w = 0; w < job->worker_count; w++) {
-        const struct job_worker *worker = &job->workers[w];
-        text_add(&explainer->text,
-                 "  %" PRIu32 " node %u  morsels local %" PRIu64 " remote %" PRIu64
-                 "  rows local %" PRIu64 " remote %" PRIu64 "  busy %.3f ms\n",
-                 w, job->worker_node[w], worker->morsels_local, worker->morsels_remote,
-                 worker->rows_local, worker->rows_remote, (double)worker->busy_ns / 1e6);
-        text_add(&explainer->json,
-                 "%s{\"worker\":%" PRIu32 ",\"node\":%u,\"morsels_local\":%" PRIu64
-                 ",\"morsels_remote\":%" PRIu64 ",\"rows_local\":%" PRIu64
-                 ",\"rows_remote\":%" PRIu64 ",\"busy_ns\":%" PRIu64 "}",
-                 w == 0 ? "" : ",", w, job->worker_node[w], worker->morsels_local,
-                 worker->morsels_remote, worker->rows_local, worker->rows_remote, worker->busy_ns);
-    }
-    text_add(&explainer->json, "]");
-}
-
 enum exec_code plan_explain(const struct plan *plan, const struct sched_job *ran,
                             uint64_t elapsed_ns, char **text_out, char **json_out,
                             struct exec_error *err)
@@ -489,13 +334,12 @@ enum exec_code plan_explain(const struct plan *plan, const struct sched_job *ran
     }
     explainer->plan = plan;
     explainer->ran = ran;
-    explainer->elapsed_ns = elapsed_ns;
     explainer->text.arena = explainer->json.arena = arena;
     text_add(&explainer->json, "{\"plan\":");
     tree(explainer, plan->root, 0);
-    pipes(explainer);
+    explain_pipes(plan, ran != NULL, &explainer->text, &explainer->json);
     if (ran != NULL) {
-        workers(explainer);
+        explain_workers(plan, ran, elapsed_ns, &explainer->text, &explainer->json);
     }
     text_add(&explainer->json, "}\n");
     if (explainer->text.refused || explainer->json.refused) {

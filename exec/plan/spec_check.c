@@ -584,6 +584,10 @@ static enum exec_code check_options(const struct exec_job_spec *spec, struct exe
     if (options->priority < -10 || options->priority > 10) {
         return BAD("options.priority is %" PRId32 ", -10 to 10 are allowed", options->priority);
     }
+    if (options->trace_events > EXEC_TRACE_EVENTS_MAX) {
+        return BAD("options.trace_events is %" PRIu32 ", at most %d are allowed",
+                   options->trace_events, EXEC_TRACE_EVENTS_MAX);
+    }
     if (options->batch_bytes > BATCH_BYTES_MAX) {
         return BAD("options.batch_bytes is %" PRIu32 ", at most %d are allowed",
                    options->batch_bytes, BATCH_BYTES_MAX);

@@ -307,7 +307,7 @@ enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range
     }
     dispatcher_leave(worker);
     if (worker->idle_since_ns == 0) {
-        worker->idle_since_ns = worker->now_ns;
+        worker->idle_since_ns = worker->idle_log.from_ns = worker->now_ns;
     }
     if (!worker->searching) {
         park_search_begin(worker, false);

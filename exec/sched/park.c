@@ -89,6 +89,22 @@ void park_search_end(struct worker *worker, bool found)
     }
 }
 
+/* Sleeps, and counts it so that it is seen while it lasts. */
+static void park_doze(struct worker *worker, uint32_t word, uint64_t timeout_ns)
+{
+    const uint64_t since_ns = worker->now_ns;
+    const uint64_t before_ns = at_load_relaxed(&worker->figures.parked_ns);
+
+    worker_was_idle(worker, EXEC_TRACE_SEARCH);
+    at_store_relaxed(&worker->parked_since_ns, since_ns);
+    at_store_relaxed(&worker->figures.parked_ns, WORKER_ASLEEP | (since_ns - before_ns));
+    rt_park(&worker->park.parker, word, timeout_ns);
+    worker->now_ns = rt_now_ns();
+    at_store_relaxed(&worker->figures.parked_ns, before_ns + worker->now_ns - since_ns);
+    at_store_relaxed(&worker->parked_since_ns, 0);
+    worker_was_idle(worker, EXEC_TRACE_PARK);
+}
+
 void park_sleep(struct worker *worker)
 {
     struct sched *sched = worker->sched;
@@ -103,10 +119,7 @@ void park_sleep(struct worker *worker)
     const bool affordable = price_ns <= idle_ns;
     if (!affordable) {
         WORKER_COUNT(worker, parks, 1);
-        rt_park(&worker->park.parker, word, price_ns == UINT64_MAX ? 0 : price_ns - idle_ns);
-        const uint64_t now_ns = rt_now_ns();
-        WORKER_COUNT(worker, parked_ns, now_ns - worker->now_ns);
-        worker->now_ns = now_ns;
+        park_doze(worker, word, price_ns == UINT64_MAX ? 0 : price_ns - idle_ns);
     }
     uint32_t state = PARK_PARKED;
     if (at_cas(&worker->park.state, &state, PARK_AWAKE)) {

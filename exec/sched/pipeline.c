@@ -2,6 +2,7 @@
 
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
+#include "sched/rt.h"
 #include "sched/spin.h"
 
 #include <assert.h>
@@ -37,6 +38,7 @@ void pipeline_finish(struct worker *worker, struct sched_pipeline *pipeline)
 {
     active_remove(pipeline);
     pipeline->ops->finish(pipeline, worker->index);
+    worker->now_ns = rt_now_ns(); /* it may have been long */
 }
 
 void pipeline_settle(struct worker *worker, struct sched_pipeline *pipeline, uint64_t units)
@@ -121,6 +123,7 @@ static void pipeline_queue_split(struct sched *sched, const struct sched_range *
 void sched_job_init(struct sched *sched, struct sched_job *job)
 {
     job->sched = sched;
+    job->shares = NULL;
     atomic_init(&job->cancelled, false);
     atomic_init(&job->morsels, 0);
     atomic_init(&job->morsels_remote, 0);

@@ -111,6 +111,7 @@ static int sched_make_workers(struct sched *sched, uint64_t seed)
 
 static void sched_free(struct sched *sched)
 {
+    idle_logs_fini(sched->workers, sched->worker_count);
     for (uint32_t node = 0; sched->nodes != NULL && node < sched->node_count; node++) {
         free(sched->nodes[node].workers);
     }
@@ -174,6 +175,9 @@ int sched_create(const struct sched_config *config, struct sched **sched_out)
         failed = sched_make_nodes(sched);
     }
     if (failed == 0) {
+        failed = idle_logs_init(sched->workers, sched->worker_count);
+    }
+    if (failed == 0) {
         failed = sched_start(sched);
     }
     if (failed != 0) {
@@ -229,6 +233,11 @@ void sched_worker_counters(const struct sched *sched, uint32_t worker,
     const struct worker_figures *figures = &sched->workers[worker].figures;
 #define WORKER_COUNTER(name, help) out->name = at_load_relaxed(&figures->name);
 #include "exec/worker_counters.def"
+    if ((out->parked_ns & WORKER_ASLEEP) != 0) {
+        const uint64_t zero_ns = out->parked_ns & ~WORKER_ASLEEP;
+        const uint64_t now_ns = rt_now_ns();
+        out->parked_ns = now_ns > zero_ns ? now_ns - zero_ns : 0;
+    }
 }
 
 bool sched_alive(const struct sched *sched, uint64_t stuck_ns)

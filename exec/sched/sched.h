@@ -3,6 +3,7 @@
 
 #include "exec/job_spec.h" /* enum exec_policy */
 #include "numa/topology.h"
+#include "sched/trace_ring.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -82,12 +83,19 @@ struct sched_pipeline {
     struct sched_pipeline *next_active;
 };
 
+/* What one worker did for one job. That worker's alone until the job is over. */
+struct sched_share {
+    _Alignas(128) uint64_t steals[NU_LEVEL_COUNT];
+    struct trace_ring trace;
+};
+
 /* Embedded in the owner's job. */
 struct sched_job {
     void *owner;
     int32_t priority;     /* -10..10 */
     uint32_t workers_max; /* 0: all */
     enum exec_policy policy;
+    struct sched_share *shares; /* one a worker, zeroed; NULL (from init): nobody asks */
 
     /* sched's */
     struct sched *sched;
@@ -162,6 +170,14 @@ static inline bool sched_stopping(const struct sched_pipeline *pipeline)
 struct exec_worker_counters;
 void sched_worker_counters(const struct sched *sched, uint32_t worker,
                            struct exec_worker_counters *out);
+/* Between begin and end (they nest) searches and sleeps of every worker are kept. */
+void sched_trace_begin(struct sched *sched);
+void sched_trace_end(struct sched *sched);
+/* Those of one worker within [from, to], the newest `room` of them, latest first; the sleep under
+ * way is one too. Returns how many. Any thread. */
+uint32_t sched_idle_events(const struct sched *sched, uint32_t worker, uint64_t from_ns,
+                           uint64_t to_ns, struct exec_trace_event *events_out, uint32_t room);
+
 /* False when some worker has been inside one run() for longer than stuck_ns. */
 bool sched_alive(const struct sched *sched, uint64_t stuck_ns);
 

@@ -133,6 +133,27 @@ static void steal_count_level(struct worker *worker, enum nu_level level)
     }
 }
 
+static void steal_count(struct worker *worker, const struct steal_place *place,
+                        const struct sched_range *range)
+{
+    struct sched_job *job = range->pipeline->job;
+
+    steal_count_level(worker, place->level);
+    at_add_relaxed(&job->steals, 1);
+    if (job->shares != NULL) {
+        struct sched_share *share = &job->shares[worker->index];
+        share->steals[place->level]++;
+        trace_ring_add(&share->trace, &(struct exec_trace_event){
+                                          .begin_ns = worker->now_ns,
+                                          .end_ns = worker->now_ns,
+                                          .units = range->end - range->begin,
+                                          .peer = (uint16_t)place->victim,
+                                          .kind = EXEC_TRACE_STEAL,
+                                          .level = place->level,
+                                      });
+    }
+}
+
 static bool steal_from(struct worker *worker, const struct steal_place *place, uint32_t slot,
                        struct sched_range *range_out)
 {
@@ -155,8 +176,7 @@ static bool steal_from(struct worker *worker, const struct steal_place *place, u
         return false;
     }
     at_store(&worker->slot, (int32_t)slot);
-    steal_count_level(worker, place->level);
-    at_add_relaxed(&job->steals, 1);
+    steal_count(worker, place, range_out);
     return true;
 }
 

@@ -164,6 +164,12 @@ static void worker_count_morsel(struct worker *worker, const struct sched_range 
     at_add_relaxed(&job->busy_ns, run_ns);
 }
 
+static void worker_count_busy(struct worker *worker, uint64_t since_ns)
+{
+    worker->unaccounted_ns += worker->now_ns - since_ns;
+    WORKER_COUNT(worker, busy_ns, worker->now_ns - since_ns);
+}
+
 /* What run() left over. The units done are settled first: they are not the last while a rest is in
  * hand, and with no rest the pipeline may be gone afterwards. */
 static void worker_settle(struct worker *worker, struct sched_range *range, uint64_t done,
@@ -224,14 +230,15 @@ static void worker_run(struct worker *worker, struct sched_range *range,
             morsel_adapt(pipeline, target, done, run_ns);
         }
         worker_count_morsel(worker, range, done, run_ns);
-        worker->unaccounted_ns += run_ns;
-        WORKER_COUNT(worker, busy_ns, run_ns);
-        worker_settle(worker, range, done, outcome, source);
+        worker_count_busy(worker, start_ns);
+        const uint64_t ran_ns = worker->now_ns;
+        worker_settle(worker, range, done, outcome, source); /* moves the clock when it finishes */
+        worker_count_busy(worker, ran_ns);
         at_store_relaxed(&worker->run_since_ns, 0);
         return;
     }
     worker->now_ns = rt_now_ns();
-    WORKER_COUNT(worker, busy_ns, worker->now_ns - start_ns);
+    worker_count_busy(worker, start_ns);
     at_store_relaxed(&worker->run_since_ns, 0);
 }
 
@@ -260,7 +267,10 @@ enum worker_did worker_step(struct worker *worker)
         if (worker->searching) {
             park_search_end(worker, true);
         }
-        worker->idle_since_ns = 0;
+        if (worker->idle_since_ns != 0) {
+            worker_was_idle(worker, EXEC_TRACE_SEARCH);
+            worker->idle_since_ns = 0;
+        }
         worker_run(worker, &range, source);
         return WORKER_RAN;
     }

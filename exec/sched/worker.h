@@ -2,7 +2,9 @@
 #define EXEC_SCHED_WORKER_H
 
 #include "exec/exec.h"
+#include "sched/atomics.h"
 #include "sched/deque.h"
+#include "sched/idle_log.h"
 #include "sched/inject.h"
 #include "sched/park.h"
 #include "sched/slots.h"
@@ -18,8 +20,10 @@ struct worker {
     struct deque deque; /* ranges of one slot only: that of `slot` */
     struct park_seat park;
     _Alignas(128) _Atomic int32_t slot; /* in which it has a seat; -1: none */
-    _Atomic uint64_t morsel_units; /* of its last morsel: a victim's ranges are measured by it */
-    _Atomic uint64_t run_since_ns; /* start of the run() under way; 0: none */
+    _Atomic uint64_t morsel_units;    /* of its last morsel: a victim's ranges are measured by it */
+    _Atomic uint64_t run_since_ns;    /* start of the run() under way; 0: none */
+    _Atomic uint64_t parked_since_ns; /* start of the sleep under way; 0: none */
+    struct idle_log idle_log;
     struct worker_figures {
 #define WORKER_COUNTER(name, help) _Atomic uint64_t name;
 #include "exec/worker_counters.def"
@@ -40,6 +44,10 @@ struct worker {
     double pass_now; /* of the job chosen last: where new ones start */
 };
 
+/* figures.parked_ns while the worker sleeps: this bit, and the time at which it fell asleep less
+ * what it had slept before. One word, so that whoever reads it sees sleep go on, never back. */
+#define WORKER_ASLEEP (1ULL << 63)
+
 /* Owner only. */
 #define WORKER_COUNT(worker, name, amount)    \
     at_store_relaxed(&(worker)->figures.name, \
@@ -50,6 +58,7 @@ struct sched {
     uint32_t worker_count, node_count;
     enum exec_policy policy;
     _Atomic bool stopping;
+    _Atomic uint32_t traces; /* idle time is written down while above 0 */
     _Atomic bool blind; /* some job runs under the policy steal: price order does not bind it */
     struct inject inject;
     struct slots slots;
@@ -60,6 +69,15 @@ struct sched {
 enum worker_did { WORKER_RAN, WORKER_SEARCHED, WORKER_SLEPT };
 /* One decision: run a morsel, look round once, or sleep. */
 enum worker_did worker_step(struct worker *worker);
+
+/* The worker searched or slept from the end of its last interval until now. */
+static inline void worker_was_idle(struct worker *worker, enum exec_trace_kind kind)
+{
+    if (__builtin_expect(at_load_relaxed(&worker->sched->traces) != 0, 0)) {
+        idle_log_write(&worker->idle_log, kind, worker->idle_log.from_ns, worker->now_ns);
+    }
+    worker->idle_log.from_ns = worker->now_ns;
+}
 
 /* The worker the calling thread is, or NULL. */
 struct worker *worker_self(const struct sched *sched);

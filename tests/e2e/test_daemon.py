@@ -85,6 +85,12 @@ class Operations(unittest.TestCase):
             profile = next(r.profile for r in responses if r.WhichOneof("payload") == "profile")
             self.assertEqual(len(profile.workers), 2)
             self.assertEqual(sum(w.rows_local + w.rows_remote for w in profile.workers), finished.row_count)
+            self.assertEqual([(o.rel, o.rows_out) for o in profile.operators], [(1, finished.row_count)])
+            self.assertEqual([p.rows for p in profile.pipelines], [finished.row_count])
+            self.assertGreater(profile.workers[0].parked.ToNanoseconds() + profile.workers[0].busy.ToNanoseconds(), 0)
+            kept = daemon.jobs.GetJob(job_pb.GetJobRequest(job_id=responses[0].job_id))
+            self.assertEqual(kept.profile, profile)
+            self.assertEqual(kept.job.steals, profile.stolen_morsels)
 
     def test_drain_lets_a_running_job_finish(self):
         with Daemon() as daemon:

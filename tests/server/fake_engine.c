@@ -294,6 +294,55 @@ void exec_job_worker(const struct exec_job *job, uint32_t worker, struct exec_jo
     *out = (struct exec_job_worker){.rows_local = worker == 0 ? job->rows_done : 0};
 }
 
+uint32_t exec_job_relation_count(const struct exec_job *job)
+{
+    (void)job;
+    return 0;
+}
+
+const struct exec_job_relation *exec_job_relation(const struct exec_job *job, uint32_t index)
+{
+    (void)job, (void)index;
+    abort(); /* there is none */
+}
+
+uint32_t exec_job_pipe_count(const struct exec_job *job)
+{
+    (void)job;
+    return 0;
+}
+
+const struct exec_job_pipe *exec_job_pipe(const struct exec_job *job, uint32_t index)
+{
+    (void)job, (void)index;
+    abort();
+}
+
+uint32_t exec_job_trace_room(const struct exec_job *job)
+{
+    return job->options.trace_events;
+}
+
+/* One morsel a worker. */
+uint32_t exec_job_trace(const struct exec_job *job, uint32_t worker,
+                        struct exec_trace_event *events_out, uint32_t room, uint64_t *dropped_out)
+{
+    assert(room > 0);
+    *dropped_out = worker;
+    events_out[0] = (struct exec_trace_event){.begin_ns = 1000 + worker,
+                                              .end_ns = 3000,
+                                              .rows = worker == 0 ? job->rows_done : 0,
+                                              .kind = EXEC_TRACE_MORSEL};
+    return 1;
+}
+
+void exec_job_times(const struct exec_job *job, uint64_t *submitted_ns_out, uint64_t *ended_ns_out)
+{
+    (void)job;
+    *submitted_ns_out = 1000;
+    *ended_ns_out = 3000;
+}
+
 const struct exec_error *exec_job_error(const struct exec_job *job)
 {
     return &job->error;

@@ -4,6 +4,7 @@
 #include "exec/column_buffers.h"
 #include "exec/error.h"
 #include "exec/job_spec.h"
+#include "exec/trace.h"
 
 /* The engine's door: a job spec in, batches out. No sockets, no protobuf. One engine a process.
  *
@@ -112,11 +113,50 @@ void exec_job_status(const struct exec_job *job, struct exec_job_status *status_
 /* What one worker did for one job. Rows are those a source handed over. */
 struct exec_job_worker {
     uint32_t node;
-    uint64_t morsels_local, morsels_remote, rows_local, rows_remote, busy_ns;
+    /* By where the rows were: the worker's node, another node of its socket, another socket. */
+    uint64_t morsels_local, morsels_socket, morsels_remote;
+    uint64_t rows_local, rows_socket, rows_remote;
+    uint64_t steals_smt, steals_l3, steals_node, steals_remote;
+    uint64_t busy_ns;              /* in morsels of the job */
+    uint64_t search_ns, parked_ns; /* without work while the job was there, whoever else was */
+    /* Parts of the input that left the run queue, and how long until this worker went on: for the
+     * result's reader to take rows, for a file. */
+    uint64_t credit_waits, credit_wait_ns, io_waits, io_wait_ns;
 };
 /* After `done` only; worker < exec_engine_worker_count. */
 void exec_job_worker(const struct exec_job *job, uint32_t worker,
                      struct exec_job_worker *worker_out);
+
+/* One relation of a plan that has run. */
+struct exec_job_relation {
+    uint32_t rel;         /* 1-based index in the spec */
+    const char *name;     /* "scan table t" */
+    double rows_estimate; /* before it ran; below 0: unknown */
+    uint64_t rows_in, rows_out;
+    uint64_t busy_ns; /* worker time of its operators; of profiled and analyzed jobs, else 0 */
+};
+/* One pipeline: operators that a morsel goes through in one go. */
+struct exec_job_pipe {
+    uint32_t number;   /* 1-based, as in explain and in traces */
+    const char *steps; /* "table scan (1) -> group (2)"; the numbers are relations */
+    uint64_t rows, morsels, busy_ns;
+};
+/* After `done` only, index from 0; of jobs that succeeded and were profiled, analyzed or traced,
+ * else there are none. Relations come inputs before users, one once for each of its users. */
+uint32_t exec_job_relation_count(const struct exec_job *job);
+const struct exec_job_relation *exec_job_relation(const struct exec_job *job, uint32_t index);
+uint32_t exec_job_pipe_count(const struct exec_job *job);
+const struct exec_job_pipe *exec_job_pipe(const struct exec_job *job, uint32_t index);
+
+/* After `done` only, of jobs that asked for a trace: copies at most `room` events of one worker, in
+ * no order, and returns how many. *dropped_out: older ones that found no room in the ring. Events
+ * of EXEC_TRACE_SEARCH and PARK are those between submit and end. */
+uint32_t exec_job_trace(const struct exec_job *job, uint32_t worker,
+                        struct exec_trace_event *events_out, uint32_t room, uint64_t *dropped_out);
+/* Room for all of them. 0: not traced. */
+uint32_t exec_job_trace_room(const struct exec_job *job);
+/* CLOCK_MONOTONIC. */
+void exec_job_times(const struct exec_job *job, uint64_t *submitted_ns_out, uint64_t *ended_ns_out);
 
 /* After `done` only. The error of a failed job (code EXEC_OK when it succeeded), valid as long as
  * the reference. */

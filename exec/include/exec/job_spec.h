@@ -343,8 +343,10 @@ struct exec_job_options {
     uint32_t morsel_rows;        /* 0: adaptive, about 1 ms */
     uint32_t hash_bits; /* bits of every hash that are kept; 0: all 64. Forces collisions */
     enum exec_policy policy;
-    bool explain; /* bind and plan only; the text is the result */
-    bool analyze; /* run, drop the rows, explain with figures */
+    bool explain;          /* bind and plan only; the text is the result */
+    bool analyze;          /* run, drop the rows, explain with figures */
+    bool profile;          /* time relations, see exec_job_relation; costs a clock read a batch */
+    uint32_t trace_events; /* events to keep a worker, see exec/trace.h; 0: no trace */
 };
 
 struct exec_job_spec {
@@ -365,6 +367,7 @@ enum {
     EXEC_COLUMNS_MAX = 4096,
     EXEC_IN_VALUES_MAX = 10000,
     EXEC_NAME_BYTES_MAX = 255,
+    EXEC_TRACE_EVENTS_MAX = 1 << 16,
 };
 
 #endif
