@@ -245,16 +245,43 @@ static enum exec_code measure_read(const struct wire_reader *reader, size_t at,
     return code;
 }
 
+static enum exec_code grouping_sets_read(const struct wire_reader *reader,
+                                         const Morsel__V1__AggregateRel *message,
+                                         struct exec_rel *rel)
+{
+    const size_t count = message->n_grouping_sets;
+    struct exec_grouping_set *sets;
+    enum exec_code code =
+        wire_count_check(reader, "aggregate.grouping_sets", count, EXEC_GROUPING_SETS_MAX);
+
+    if (code != EXEC_OK) {
+        return code;
+    }
+    sets = wire_memory_array(reader->memory, count, sizeof *sets);
+    if (sets == NULL) {
+        return wire_fail_memory(reader);
+    }
+    for (size_t s = 0; s < count && code == EXEC_OK; s++) {
+        code = wire_count_check(reader, "aggregate.grouping_sets.keys",
+                                message->grouping_sets[s]->n_keys, EXEC_KEYS_MAX);
+        sets[s].keys = message->grouping_sets[s]->keys;
+        sets[s].key_count = (uint32_t)message->grouping_sets[s]->n_keys;
+    }
+    rel->u.aggregate.sets = sets;
+    rel->u.aggregate.set_count = (uint32_t)count;
+    if (code == EXEC_OK && message->grouping_set_name[0] != 0) {
+        code = wire_name_check(reader, "aggregate.grouping_set_name", message->grouping_set_name);
+        rel->u.aggregate.set_name = message->grouping_set_name;
+    }
+    return code;
+}
+
 static enum exec_code aggregate_read(const struct wire_reader *reader,
                                      const Morsel__V1__AggregateRel *message, struct exec_rel *rel)
 {
     struct exec_measure *measures;
     enum exec_code code;
 
-    if (message->n_grouping_sets != 0) {
-        return wire_fail(reader, EXEC_NOT_IMPLEMENTED,
-                         "aggregate.grouping_sets: not implemented yet");
-    }
     rel->kind = EXEC_REL_AGGREGATE;
     rel->u.aggregate.input = message->input;
     code = wire_enum_check(reader, "aggregate.phase", &morsel__v1__aggregate_phase__descriptor,
@@ -264,6 +291,9 @@ static enum exec_code aggregate_read(const struct wire_reader *reader,
         code = named_read(reader, "aggregate.keys", message->keys, message->n_keys, EXEC_KEYS_MAX,
                           &rel->u.aggregate.keys);
         rel->u.aggregate.key_count = (uint32_t)message->n_keys;
+    }
+    if (code == EXEC_OK) {
+        code = grouping_sets_read(reader, message, rel);
     }
     if (code == EXEC_OK) {
         code =
@@ -479,6 +509,30 @@ static Morsel__V1__Measure *measure_write(struct wire_memory *memory,
     return whole ? to : NULL;
 }
 
+static bool grouping_sets_write(struct wire_memory *memory, const struct exec_rel *rel,
+                                Morsel__V1__AggregateRel *aggregate)
+{
+    const size_t count = rel->u.aggregate.set_count;
+
+    if (rel->u.aggregate.set_name != NULL) {
+        aggregate->grouping_set_name = (char *)(uintptr_t)rel->u.aggregate.set_name;
+    }
+    aggregate->n_grouping_sets = count;
+    aggregate->grouping_sets = wire_memory_array(memory, count, sizeof *aggregate->grouping_sets);
+    for (size_t s = 0; aggregate->grouping_sets != NULL && s < count; s++) {
+        const struct exec_grouping_set *from = &rel->u.aggregate.sets[s];
+        Morsel__V1__GroupingSet *to =
+            wire_message_new(memory, &morsel__v1__grouping_set__descriptor);
+        if (to == NULL) {
+            return false;
+        }
+        to->n_keys = from->key_count;
+        to->keys = (uint32_t *)(uintptr_t)from->keys;
+        aggregate->grouping_sets[s] = to;
+    }
+    return aggregate->grouping_sets != NULL;
+}
+
 static bool aggregate_write(struct wire_memory *memory, const struct exec_rel *rel,
                             Morsel__V1__AggregateRel *aggregate)
 {
@@ -494,7 +548,7 @@ static bool aggregate_write(struct wire_memory *memory, const struct exec_rel *r
             return false;
         }
     }
-    return aggregate->measures != NULL &&
+    return aggregate->measures != NULL && grouping_sets_write(memory, rel, aggregate) &&
            named_write(memory, rel->u.aggregate.keys, rel->u.aggregate.key_count,
                        &aggregate->n_keys, &aggregate->keys);
 }

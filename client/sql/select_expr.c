@@ -182,6 +182,10 @@ static bool lower_function(struct select_query *query, json_t *node, json_t *bod
         *expr_out = lower_call(query, node, name, location);
         return true;
     }
+    if (strcmp(name, "grouping_id") == 0) {
+        *expr_out = select_grouping(query, json_object_get(body, "args"), location);
+        return true;
+    }
     if (strcmp(name, "concat") == 0) {
         *expr_out = lower_concat(query, json_object_get(body, "args"), location);
         return true;
@@ -205,6 +209,10 @@ bool select_hook(struct sql_lowering *lowering, json_t *node, uint32_t *expr_out
     }
     if (strcmp(kind, "FuncCall") == 0) {
         return lower_function(query, node, body, location, expr_out);
+    }
+    if (strcmp(kind, "GroupingFunc") == 0) {
+        *expr_out = select_grouping(query, json_object_get(body, "args"), location);
+        return true;
     }
     if (strcmp(kind, "SubLink") == 0) {
         *expr_out = select_sublink_value(query, body);

@@ -124,7 +124,10 @@ static uint32_t add_aggregate(struct select_query *query, uint32_t input,
                         .keys = keys,
                         .key_count = key_count,
                         .measures = measures,
-                        .measure_count = measure_count},
+                        .measure_count = measure_count,
+                        .sets = query->sets,
+                        .set_count = query->set_count,
+                        .set_name = query->set_count == 0 ? NULL : "set"},
     };
     return builder_rel(query->run->plan, &rel);
 }
@@ -231,13 +234,19 @@ enum exec_code select_aggregate(struct select_query *query, const uint32_t *keys
         const struct exec_type type = measure_type(query, &aggregates.measures[c]);
         frame_add(plan, grouped, query->calls[c].id, &type);
     }
+    if (query->set_count != 0) {
+        const struct exec_type type = {.kind = EXEC_TYPE_INT64};
+        query->set_id = select_new_id(query->run);
+        frame_add(plan, grouped, query->set_id, &type);
+    }
     if (key_count + query->call_count ==
         0) { /* HAVING alone: one group, of which nothing is asked */
         aggregates.measures = builder_alloc(plan, sizeof *aggregates.measures);
         aggregates.measures->function = EXEC_AGG_COUNT_STAR;
         aggregates.measure_count = 1;
     }
-    const struct exec_measure *distinct = distinct_measure(query, &aggregates);
+    const struct exec_measure *distinct =
+        query->set_count != 0 ? NULL : distinct_measure(query, &aggregates);
     grouped->rel = distinct != NULL ? group_twice(query, distinct, named, key_count, &aggregates)
                                     : add_aggregate(query, query->frame->rel, named, key_count,
                                                     aggregates.measures, aggregates.measure_count);
@@ -258,11 +267,6 @@ static json_t *key_tree(struct select_query *query, json_t *item,
     struct select_query *owner = NULL;
 
     *id_out = 0;
-    if (tree_body(item, "GroupingSet") != NULL) {
-        sql_refuse(&query->lowering, sql_node_location(item), EXEC_NOT_IMPLEMENTED,
-                   "ROLLUP, CUBE and GROUPING SETS are not implemented yet");
-        return NULL;
-    }
     if (json_object_get(constant, "ival") != NULL) {
         const int64_t number =
             json_integer_value(json_object_get(json_object_get(constant, "ival"), "ival"));
@@ -289,13 +293,8 @@ static json_t *key_tree(struct select_query *query, json_t *item,
     return item;
 }
 
-struct keys {
-    uint32_t exprs[EXEC_KEYS_MAX], ids[EXEC_KEYS_MAX];
-    uint32_t count;
-};
-
-static enum exec_code add_key(struct select_query *query, struct keys *keys, json_t *tree,
-                              uint32_t id, long location)
+static enum exec_code add_key(struct select_query *query, struct select_keys *keys, json_t *tree,
+                              uint32_t id, long location, uint32_t *position_out)
 {
     json_t *column = tree_body(tree, "ColumnRef");
     struct select_query *owner = NULL;
@@ -311,6 +310,7 @@ static enum exec_code add_key(struct select_query *query, struct keys *keys, jso
         if (is_column ? keys->ids[k] == id
                       : query->keys[k].tree != NULL &&
                             tree_equal(query->keys[k].tree, tree, select_same_column, query)) {
+            *position_out = k;
             return EXEC_OK; /* named twice */
         }
     }
@@ -329,10 +329,21 @@ static enum exec_code add_key(struct select_query *query, struct keys *keys, jso
         return query->run->err->code;
     }
     id = is_column ? id : select_new_id(query->run);
+    *position_out = keys->count;
     keys->exprs[keys->count] = expr;
     keys->ids[keys->count] = id;
     query->keys[keys->count++] = (struct select_value){.tree = is_column ? NULL : tree, .id = id};
     return EXEC_OK;
+}
+
+enum exec_code select_add_key(struct select_query *query, struct select_keys *keys, json_t *item,
+                              const struct select_targets *targets, uint32_t *position_out)
+{
+    uint32_t id = 0;
+    json_t *tree = key_tree(query, item, targets, &id);
+
+    return tree == NULL ? query->run->err->code
+                        : add_key(query, keys, tree, id, sql_node_location(item), position_out);
 }
 
 enum exec_code select_group(struct select_query *query, json_t *select,
@@ -341,7 +352,7 @@ enum exec_code select_group(struct select_query *query, json_t *select,
     json_t *clause = json_object_get(select, "groupClause");
     json_t *having = json_object_get(select, "havingClause");
     json_t *trees = json_array(), *item = NULL;
-    struct keys keys = {.count = 0};
+    struct select_keys keys = {.count = 0};
     enum exec_code code = EXEC_OK;
     size_t i;
 
@@ -363,10 +374,10 @@ enum exec_code select_group(struct select_query *query, json_t *select,
     query->keys = builder_alloc(query->run->plan, EXEC_KEYS_MAX * sizeof *query->keys);
     json_array_foreach(clause, i, item)
     {
-        uint32_t id = 0;
-        json_t *tree = code == EXEC_OK ? key_tree(query, item, targets, &id) : NULL;
-        code = tree == NULL ? query->run->err->code
-                            : add_key(query, &keys, tree, id, sql_node_location(item));
+        code = code == EXEC_OK ? select_group_item(query, &keys, item, targets) : code;
+    }
+    if (code == EXEC_OK && json_is_true(json_object_get(select, "groupDistinct"))) {
+        select_distinct_sets(query);
     }
     if (code == EXEC_OK) {
         code = select_aggregate(query, keys.exprs, keys.ids, keys.count, trees);

@@ -441,8 +441,8 @@ static enum exec_code lower_select(struct select_query *query, json_t *select,
     code = code == EXEC_OK ? read_targets(query, json_object_get(select, "targetList"), &targets)
                            : code;
     code = code == EXEC_OK ? select_group(query, select, &targets) : code;
-    out->one_row =
-        json_object_get(select, "fromClause") == NULL || (query->grouped && query->key_count == 0);
+    out->one_row = json_object_get(select, "fromClause") == NULL ||
+                   (query->grouped && query->key_count == 0 && query->set_count <= 1);
     tree_flatten(json_object_get(select, "havingClause"), "AND_EXPR", having);
     json_array_foreach(having, i, conjunct)
     {

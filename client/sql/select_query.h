@@ -79,6 +79,9 @@ struct select_query {
     bool misses_groups;         /* ... and may lack a row for a group: a count is 0 there */
     struct select_value *keys, *calls;
     uint32_t key_count, call_count;
+    const struct exec_grouping_set *sets; /* NULL: one of all keys */
+    uint32_t set_count;
+    uint32_t set_id;    /* the column of set numbers behind the grouping */
     json_t *correlated; /* conjuncts of WHERE that name columns of `outer` (owned array) */
 };
 
@@ -184,6 +187,25 @@ enum exec_code select_group(struct select_query *query, json_t *select,
  * columns get the ids in key_ids. */
 enum exec_code select_aggregate(struct select_query *query, const uint32_t *keys,
                                 const uint32_t *key_ids, uint32_t key_count, json_t *trees);
+
+struct select_keys {
+    uint32_t exprs[EXEC_KEYS_MAX], ids[EXEC_KEYS_MAX];
+    uint32_t count;
+};
+
+/* A plain item of GROUP BY, its position (from 0) among the keys. */
+enum exec_code select_add_key(struct select_query *query, struct select_keys *keys, json_t *item,
+                              const struct select_targets *targets, uint32_t *position_out);
+
+/* ---- select_sets.c */
+
+/* Any item of GROUP BY: keys, and query->sets where there are grouping sets. */
+enum exec_code select_group_item(struct select_query *query, struct select_keys *keys, json_t *item,
+                                 const struct select_targets *targets);
+void select_distinct_sets(struct select_query *query); /* GROUP BY DISTINCT */
+
+/* grouping(a, b): a bit an argument, the last one lowest; set where the key is not in the set. */
+uint32_t select_grouping(struct select_query *query, json_t *args, long location);
 
 /* ---- select_sublink.c */
 

@@ -47,6 +47,10 @@ struct group_plan {
     uint32_t key_count;
     const struct group_measure *measures;
     uint32_t measure_count;
+    /* Grouping sets: the first key is the set's number; those of `totals` have no key, and so a
+     * group also of no rows. */
+    const int64_t *totals;
+    uint32_t total_count;
 };
 
 /* Checks the arguments' types, casts them where the function wants it, settles what distinct means

@@ -316,7 +316,10 @@ static enum exec_code sink_finish(struct op_sink *sink, struct job_context *job,
     uint64_t backlog_rows = 0;
 
     (void)worker;
-    (void)err;
+    if (!group_add_totals(group)) {
+        return job_memory_error(err, group->workers[0].hot_arena.refused,
+                                "the totals of an aggregation");
+    }
     for (uint32_t w = 0; w < job->worker_count; w++) {
         hot_rows += group->workers[w].hot.rows.row_count;
         backlog_rows += group->workers[w].backlog_count;

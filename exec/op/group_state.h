@@ -159,6 +159,12 @@ enum push_result group_collected_column(const struct group *group, struct pipe_r
                                         unsigned char *const *rows, uint32_t count,
                                         struct vec *out);
 
+/* ---- grouping sets ------------------------------------------------------------------------------
+ */
+
+/* Where no rows came: the groups of the sets without keys. false: out of memory. */
+bool group_add_totals(struct group *group);
+
 /* ---- replay
  * ---------------------------------------------------------------------------------------- */
 

@@ -101,7 +101,8 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
 {
     const uint32_t keys = rel->spec->u.aggregate.key_count;
     const uint32_t measures = rel->spec->u.aggregate.measure_count;
-    struct exec_field *fields = plan_calloc(plan, keys + measures, sizeof *fields, err);
+    const char *set_name = rel->spec->u.aggregate.set_name;
+    struct exec_field *fields = plan_calloc(plan, keys + measures + 1, sizeof *fields, err);
 
     rel->exprs = plan_calloc(plan, keys, sizeof(struct expr *), err);
     rel->measures = plan_calloc(plan, measures, sizeof *rel->measures, err);
@@ -123,7 +124,10 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
         fields[keys + m] = (struct exec_field){.name = rel->spec->u.aggregate.measures[m].name,
                                                .type = rel->measures[m].type};
     }
-    rel->schema = (struct exec_schema){.fields = fields, .field_count = keys + measures};
+    fields[keys + measures] =
+        (struct exec_field){.name = set_name, .type = {.kind = EXEC_TYPE_INT64}};
+    rel->schema =
+        (struct exec_schema){.fields = fields, .field_count = keys + measures + (set_name != NULL)};
     return EXEC_OK;
 }
 

@@ -176,19 +176,45 @@ static double join_rows(const struct plan_rel *rel)
 /* ---- groups
  * ---------------------------------------------------------------------------------------------- */
 
-static double group_rows(const struct plan_rel *rel, uint32_t key_count)
+static double groups_of(const struct plan_rel *input, struct expr *const *keys,
+                        const uint32_t *numbers, uint32_t key_count)
 {
-    const struct plan_rel *input = rel->inputs[0];
     double groups = 1;
 
     for (uint32_t k = 0; k < key_count; k++) {
-        const double distinct = plan_distinct(input, rel->exprs[k]);
+        const double distinct = plan_distinct(input, keys[numbers == NULL ? k : numbers[k] - 1]);
         if (distinct <= 0) {
             return ceil(pow(input->rows, GROUP_EXPONENT));
         }
         groups *= distinct;
     }
     return fmin(groups, input->rows);
+}
+
+static double group_rows(const struct plan_rel *rel, uint32_t key_count)
+{
+    return groups_of(rel->inputs[0], rel->exprs, NULL, key_count);
+}
+
+double plan_set_rows(const struct plan_rel *rel, const struct exec_grouping_set *set)
+{
+    return set->key_count == 0 ? 1
+                               : groups_of(rel->inputs[0], rel->exprs, set->keys, set->key_count);
+}
+
+/* Of all grouping sets. */
+static double aggregate_rows(const struct plan_rel *rel)
+{
+    const struct exec_rel *spec = rel->spec;
+    double rows = 0;
+
+    if (spec->u.aggregate.set_count == 0) {
+        return group_rows(rel, spec->u.aggregate.key_count);
+    }
+    for (uint32_t s = 0; s < spec->u.aggregate.set_count; s++) {
+        rows += plan_set_rows(rel, &spec->u.aggregate.sets[s]);
+    }
+    return rows;
 }
 
 /* ---- columns
@@ -276,7 +302,7 @@ static void estimate_rows(struct plan_rel *rel)
                               rel->residual == NULL && rel->inputs[0]->rows_exact &&
                               rel->inputs[1]->rows_exact;
             break;
-        case EXEC_REL_AGGREGATE: rel->rows = group_rows(rel, spec->u.aggregate.key_count); break;
+        case EXEC_REL_AGGREGATE: rel->rows = aggregate_rows(rel); break;
         case EXEC_REL_DISTINCT: rel->rows = group_rows(rel, rel->schema.field_count); break;
         case EXEC_REL_WINDOW:
             rel->rows = input;
@@ -315,7 +341,8 @@ static void apply_limits(struct plan_rel *rel)
 void plan_estimate(struct plan_rel *rel)
 {
     if (rel->spec->kind == EXEC_REL_AGGREGATE && rel->spec->u.aggregate.key_count == 0) {
-        rel->rows = rel->rows_base = 1;
+        const uint32_t sets = rel->spec->u.aggregate.set_count;
+        rel->rows = rel->rows_base = sets == 0 ? 1 : sets;
         rel->rows_exact = true;
         return;
     }

@@ -97,6 +97,21 @@ static void detail_measures(struct text *text, const struct plan_rel *rel)
     }
 }
 
+static void detail_sets(struct text *text, const struct plan_rel *rel)
+{
+    const struct exec_rel *spec = rel->spec;
+
+    for (uint32_t s = 0; s < spec->u.aggregate.set_count; s++) {
+        const struct exec_grouping_set *set = &spec->u.aggregate.sets[s];
+        text_add(text, "%s(", s == 0 ? "" : ", ");
+        for (uint32_t k = 0; k < set->key_count; k++) {
+            text_add(text, "%s%s", k == 0 ? "" : ", ",
+                     spec->u.aggregate.keys[set->keys[k] - 1].name);
+        }
+        text_add(text, ")");
+    }
+}
+
 static void detail_order(struct text *text, struct expr *const *exprs,
                          const struct exec_sort_key *keys, uint32_t count,
                          const struct exec_schema *input)
@@ -219,6 +234,9 @@ static bool detail(const struct explainer *explainer, const struct plan_rel *rel
             } else if (spec->kind == EXEC_REL_WINDOW) {
                 *name_out = "functions";
                 detail_functions(text, spec);
+            } else if (spec->kind == EXEC_REL_AGGREGATE && spec->u.aggregate.set_count != 0) {
+                *name_out = "grouping sets";
+                detail_sets(text, rel);
             }
             return true;
         case 5:

@@ -63,8 +63,8 @@ struct expr *plan_remap(struct plan *plan, const struct expr *expr, const uint32
     return moved;
 }
 
-static struct expr **remap_all(struct plan *plan, struct expr *const *exprs, uint32_t count,
-                               const uint32_t *map, struct exec_error *err)
+struct expr **plan_remap_all(struct plan *plan, struct expr *const *exprs, uint32_t count,
+                             const uint32_t *map, struct exec_error *err)
 {
     struct expr **moved = plan_calloc(plan, count, sizeof(struct expr *), err);
 
@@ -248,47 +248,6 @@ void plan_end_stream(const struct stream *stream, struct op_sink *sink)
     }
 }
 
-static enum exec_code lower_group(struct plan *plan, struct plan_rel *rel, struct stream *out,
-                                  struct exec_error *err)
-{
-    const bool is_distinct = rel->spec->kind == EXEC_REL_DISTINCT;
-    const uint32_t keys = is_distinct ? rel->schema.field_count : rel->spec->u.aggregate.key_count;
-    const uint32_t measures = is_distinct ? 0 : rel->spec->u.aggregate.measure_count;
-    struct group_measure *moved = plan_calloc(plan, measures, sizeof *moved, err);
-    struct group_plan *group = plan_calloc(plan, 1, sizeof *group, err);
-    struct stream in;
-
-    if (moved == NULL || group == NULL ||
-        plan_lower_rel(plan, rel->inputs[0], &in, err) != EXEC_OK) {
-        return err->code;
-    }
-    for (uint32_t m = 0; m < measures; m++) {
-        moved[m] = rel->measures[m];
-        moved[m].others = remap_all(plan, moved[m].others, moved[m].other_count, in.map, err);
-        if (moved[m].others == NULL ||
-            (moved[m].argument != NULL &&
-             (moved[m].argument = plan_remap(plan, moved[m].argument, in.map, err)) == NULL) ||
-            (moved[m].filter != NULL &&
-             (moved[m].filter = plan_remap(plan, moved[m].filter, in.map, err)) == NULL)) {
-            return err->code;
-        }
-    }
-    *group = (struct group_plan){
-        .rel = rel->index,
-        .keys = remap_all(plan, rel->exprs, keys, in.map, err),
-        .key_count = keys,
-        .measures = moved,
-        .measure_count = measures,
-    };
-    if (group->keys == NULL || group_create(plan->job, group, &rel->group, err) != EXEC_OK) {
-        return plan_fail_rel(rel, err);
-    }
-    plan_end_stream(&in, group_sink(rel->group));
-    struct op_source *source = group_source(rel->group);
-    rel->rows_out[0] = &source->rows_out;
-    return plan_new_stream(plan, rel, source, &in, out, err);
-}
-
 enum exec_code plan_lower_narrow(struct plan *plan, struct plan_rel *rel, struct stream *out,
                                  struct exec_error *err)
 {
@@ -419,7 +378,7 @@ static enum exec_code lower_kind(struct plan *plan, struct plan_rel *rel, struct
             return project_stream(plan, rel, rel->exprs, &in, true, out, err);
         case EXEC_REL_JOIN: return plan_lower_join(plan, rel, out, err);
         case EXEC_REL_AGGREGATE:
-        case EXEC_REL_DISTINCT: return lower_group(plan, rel, out, err);
+        case EXEC_REL_DISTINCT: return plan_lower_group(plan, rel, out, err);
         case EXEC_REL_SORT: return lower_sort(plan, rel, out, err);
         case EXEC_REL_LIMIT: return lower_limit(plan, rel, out, err);
         case EXEC_REL_WINDOW: return plan_lower_window(plan, rel, out, err);
@@ -436,7 +395,8 @@ enum exec_code plan_lower_rel(struct plan *plan, struct plan_rel *rel, struct st
     if (rel->predicate_count == 0) {
         return EXEC_OK;
     }
-    struct expr **moved = remap_all(plan, rel->predicates, rel->predicate_count, out->map, err);
+    struct expr **moved =
+        plan_remap_all(plan, rel->predicates, rel->predicate_count, out->map, err);
     if (moved == NULL) {
         return plan_fail_rel(rel, err);
     }

@@ -174,6 +174,8 @@ void plan_estimate(struct plan_rel *rel);
 enum exec_code plan_order_joins(struct plan *plan, struct exec_error *err);
 /* Of the columns somebody needs. */
 double plan_row_bytes(const struct plan_rel *rel);
+/* Groups of one grouping set of an aggregate whose input's rows are known. */
+double plan_set_rows(const struct plan_rel *rel, const struct exec_grouping_set *set);
 /* Distinct values of an expression over rel's output; 0: unknown. */
 double plan_distinct(const struct plan_rel *rel, const struct expr *expr);
 
@@ -200,6 +202,8 @@ enum exec_code plan_lower_window(struct plan *plan, struct plan_rel *rel, struct
                                  struct exec_error *err);
 enum exec_code plan_lower_join(struct plan *plan, struct plan_rel *rel, struct stream *out,
                                struct exec_error *err);
+enum exec_code plan_lower_group(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                                struct exec_error *err);
 /* A stream of one pipe from `source` that waits for all pipes of `before`; its column c is schema
  * column c of the relation. */
 enum exec_code plan_new_stream(struct plan *plan, const struct plan_rel *rel,
@@ -208,5 +212,8 @@ enum exec_code plan_new_stream(struct plan *plan, const struct plan_rel *rel,
 void plan_end_stream(const struct stream *stream, struct op_sink *sink);
 struct expr *plan_remap(struct plan *plan, const struct expr *expr, const uint32_t *map,
                         struct exec_error *err);
+/* All of them; NULL with *err filled in. */
+struct expr **plan_remap_all(struct plan *plan, struct expr *const *exprs, uint32_t count,
+                             const uint32_t *map, struct exec_error *err);
 
 #endif

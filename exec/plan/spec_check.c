@@ -452,6 +452,52 @@ static enum exec_code check_measure(const struct checker *checker,
     return check_measure_extras(checker, measure, function);
 }
 
+static enum exec_code check_grouping_set(const struct checker *checker,
+                                         const struct exec_grouping_set *set, uint32_t key_count)
+{
+    struct exec_error *err = checker->err;
+    uint32_t seen = 0;
+
+    for (uint32_t k = 0; k < set->key_count; k++) {
+        if (set->keys[k] == 0 || set->keys[k] > key_count) {
+            return BAD("aggregate.grouping_sets: key %" PRIu32 " of %" PRIu32, set->keys[k],
+                       key_count);
+        }
+        if ((seen >> (set->keys[k] - 1) & 1) != 0) {
+            return BAD("aggregate.grouping_sets: key %" PRIu32 " is in one set twice",
+                       set->keys[k]);
+        }
+        seen |= UINT32_C(1) << (set->keys[k] - 1);
+    }
+    return EXEC_OK;
+}
+
+static enum exec_code check_grouping_sets(const struct checker *checker, const struct exec_rel *rel)
+{
+    struct exec_error *err = checker->err;
+
+    if (check_count(checker, rel->u.aggregate.set_count, 0, EXEC_GROUPING_SETS_MAX,
+                    "aggregate.grouping_sets") != EXEC_OK) {
+        return err->code;
+    }
+    if (rel->u.aggregate.set_name != NULL && rel->u.aggregate.set_count == 0) {
+        return BAD("aggregate.grouping_set_name without aggregate.grouping_sets");
+    }
+    if (rel->u.aggregate.set_count != 0 && rel->u.aggregate.phase != EXEC_PHASE_SINGLE) {
+        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED,
+                         "aggregate.grouping_sets in a phase of its own is not implemented");
+    }
+    for (uint32_t s = 0; s < rel->u.aggregate.set_count; s++) {
+        if (check_grouping_set(checker, &rel->u.aggregate.sets[s], rel->u.aggregate.key_count) !=
+            EXEC_OK) {
+            return err->code;
+        }
+    }
+    return rel->u.aggregate.set_name == NULL
+               ? EXEC_OK
+               : check_name(rel->u.aggregate.set_name, "aggregate.grouping_set_name", err);
+}
+
 static enum exec_code check_aggregate(struct checker *checker, const struct exec_rel *rel,
                                       uint32_t self)
 {
@@ -464,6 +510,9 @@ static enum exec_code check_aggregate(struct checker *checker, const struct exec
                     "aggregate.measures") != EXEC_OK ||
         check_named(checker, rel->u.aggregate.keys, rel->u.aggregate.key_count, "aggregate.keys") !=
             EXEC_OK) {
+        return err->code;
+    }
+    if (check_grouping_sets(checker, rel) != EXEC_OK) {
         return err->code;
     }
     if (rel->u.aggregate.key_count + rel->u.aggregate.measure_count == 0) {

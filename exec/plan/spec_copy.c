@@ -157,6 +157,18 @@ static void copy_window(struct copier *copier, struct exec_rel *rel)
                                      sizeof *rel->u.window.order);
 }
 
+static void copy_sets(struct copier *copier, struct exec_rel *rel)
+{
+    struct exec_grouping_set *sets =
+        copy_bytes(copier, rel->u.aggregate.sets, rel->u.aggregate.set_count, sizeof *sets);
+
+    for (uint32_t s = 0; sets != NULL && s < rel->u.aggregate.set_count; s++) {
+        sets[s].keys = copy_bytes(copier, sets[s].keys, sets[s].key_count, sizeof *sets[s].keys);
+    }
+    rel->u.aggregate.sets = sets;
+    rel->u.aggregate.set_name = copy_text(copier, rel->u.aggregate.set_name);
+}
+
 static void copy_rel(struct copier *copier, struct exec_rel *rel)
 {
     rel->label = copy_text(copier, rel->label);
@@ -174,6 +186,7 @@ static void copy_rel(struct copier *copier, struct exec_rel *rel)
             rel->u.aggregate.keys =
                 copy_named(copier, rel->u.aggregate.keys, rel->u.aggregate.key_count);
             copy_measures(copier, rel);
+            copy_sets(copier, rel);
             break;
         case EXEC_REL_SORT:
             rel->u.sort.keys = copy_bytes(copier, rel->u.sort.keys, rel->u.sort.key_count,

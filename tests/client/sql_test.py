@@ -38,6 +38,22 @@ select count(*), sum(k), min(v), avg(v) from empty
 select k, sum(v) from empty group by k
 select sum(amount) / count(*) from o where city = 'Rome'
 select k, count(distinct v), count(*), sum(v) from n group by k
+select a, b, count(*), sum(a), grouping(a, b), grouping(b) from w group by rollup(a, b) order by grouping(a, b), a, b
+select a, b, c, count(*), median(b), string_agg(c, '' order by c), grouping(c, a) from w group by cube(a, b, c)
+select k, v, count(*), min(v), grouping(k), grouping(v) from n group by grouping sets ((k, v), (k), (v), ())
+select k, count(distinct v), sum(distinct v), avg(v) from n group by rollup(k)
+select k, count(*), sum(v) from empty group by rollup(k)
+select count(*), grouping(k) from empty group by grouping sets ((k), (), ())
+select a, b, count(*) from w group by a, rollup(b)
+select a, b, c, count(*) from w group by rollup(a, b), cube(c)
+select a, b, c, count(*) from w group by rollup((a, b), c)
+select a, b, count(*) from w group by grouping sets (rollup(a), cube(b), (a, b))
+select a + b as s, c, count(*), grouping(a + b) from w group by rollup(s, 2)
+select upper(c) u, max(a) from w group by cube(1) having grouping(upper(c)) = 1 or max(a) > 1
+select a, b, count(*) from w group by grouping sets ((a, b), (a), (a)) | select a, b, count(*) from w group by grouping sets ((a, b), (a)) union all select a, null, count(*) from w group by a
+select count(*) from w group by ()
+select t.a, t.n, w.c from (select a, count(*) n from w group by rollup(a)) t left join w on w.a = t.a and w.b = 1
+select case when grouping(a) = 1 then 'all' else a::varchar end k, sum(b) from w group by rollup(a) order by 1
 select string_agg(city, ',' order by id) from o
 select string_agg(distinct city, ';' order by city desc) from o
 select city, median(amount), quantile_cont(amount, 0.25), quantile_disc(id, 0.5) from o group by city
@@ -202,6 +218,8 @@ select count(*) from flights f where f.arr_delay > (select avg(g.arr_delay) * 10
 select extract(hour from time_hour) h, count(*) from flights group by h order by h
 select dest, max(arr_delay) from flights where arr_delay is not null group by dest order by 2 desc, 1 limit 5
 select distinct origin, dest from flights where dest like 'S%'
+select origin, carrier, month, count(*), avg(arr_delay), sum(distance), max(tailnum), stddev_pop(dep_delay) from flights group by cube(origin, carrier, month)
+select origin, dest, count(distinct carrier), median(arr_delay), grouping(origin, dest) from flights group by rollup(origin, dest) having count(*) > 500
 """.strip().splitlines()
 
 # Statement, and what the message must hold.
@@ -212,7 +230,9 @@ REFUSED = [
     ("select id, sum(amount) from o", "byte 8: column 'id' must be in GROUP BY"),
     ("select * from o group by city", "byte 8: column 'id' must be in GROUP BY"),
     ("select id from o where sum(amount) > 1", "byte 24: the aggregate sum() is not allowed here"),
-    ("select id from o group by rollup(id)", "byte 27: ROLLUP"),
+    ("select grouping(city) from o group by rollup(id)", "byte 17: an argument of grouping() must be a key"),
+    ("select grouping(city) from o", "byte 8: grouping() takes 1 to 32 keys"),
+    ("select city from o group by rollup(sum(id))", "byte 36: an aggregate in GROUP BY"),
     ("select row_number() over (order by id) from o", "byte 8: window functions"),
     ("select distinct on (id) id from o", "DISTINCT ON"),
     ("with recursive t as (select 1) select * from t", "WITH RECURSIVE"),

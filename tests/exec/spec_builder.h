@@ -17,7 +17,7 @@
  *
  * Every function that makes an entry returns its 1-based index. Strings are copied. Calls that need
  * more than fits abort: it is test support. The last relation made is the root. */
-enum { SPEC_RELS = 300, SPEC_EXPRS = 2000, SPEC_BLOCKS = 8192 };
+enum { SPEC_RELS = 300, SPEC_EXPRS = 2000, SPEC_BLOCKS = 16384 };
 
 struct spec_builder {
     struct exec_rel rels[SPEC_RELS];

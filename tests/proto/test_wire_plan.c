@@ -69,6 +69,8 @@ static const struct exec_named_expr named[] = {{"x", 1}, {"y", 2}};
 static const struct exec_join_key join_keys[] = {{1, 2, false}, {3, 4, true}};
 static const struct exec_sort_key sort_keys[] = {{1, EXEC_DESC_NULLS_LAST},
                                                  {2, EXEC_ASC_NULLS_FIRST}};
+static const uint32_t set_keys[] = {2, 1};
+static const struct exec_grouping_set grouping_sets[] = {{set_keys, 2}, {NULL, 0}};
 static const struct exec_measure measures[] = {
     {.function = EXEC_AGG_COUNT_STAR, .name = "n"},
     {.function = EXEC_AGG_AVG,
@@ -127,7 +129,10 @@ static const struct exec_rel rels[] = {
                      .key_count = 2,
                      .measures = measures,
                      .measure_count = 2,
-                     .phase = EXEC_PHASE_PARTIAL}},
+                     .phase = EXEC_PHASE_PARTIAL,
+                     .sets = grouping_sets,
+                     .set_count = 2,
+                     .set_name = "set"}},
     {.kind = EXEC_REL_SORT, .u.sort = {.input = 8, .keys = sort_keys, .key_count = 2, .limit = 0}},
     {.kind = EXEC_REL_SORT, .u.sort = {.input = 8, .keys = sort_keys, .key_count = 1, .limit = -1}},
     {.kind = EXEC_REL_LIMIT, .u.limit = {.input = 9, .offset = 3, .count = -1}},
@@ -193,6 +198,10 @@ static void spot_checks(const struct exec_job_spec *spec)
     cr_assert_eq(spec->rels[6].u.join.kind, EXEC_JOIN_LEFT_ANTI_NULL_AWARE);
     cr_assert(spec->rels[6].u.join.keys[1].nulls_equal);
     cr_assert_eq(spec->rels[7].u.aggregate.measures[1].function, EXEC_AGG_AVG);
+    cr_assert_eq(spec->rels[7].u.aggregate.set_count, 2);
+    cr_assert_eq(spec->rels[7].u.aggregate.sets[0].keys[0], 2);
+    cr_assert_eq(spec->rels[7].u.aggregate.sets[1].key_count, 0);
+    cr_assert_str_eq(spec->rels[7].u.aggregate.set_name, "set");
     cr_assert_eq(spec->rels[8].u.sort.limit, 0);
     cr_assert_eq(spec->rels[9].u.sort.limit, -1);
     cr_assert_eq(spec->rels[10].u.limit.count, -1);
@@ -339,8 +348,7 @@ Test(wire_plan, what_cannot_be_done_is_named)
         {OPTION("'dictionaries':true"), EXEC_NOT_IMPLEMENTED, "options.dictionaries", 0, 0},
         {REL("{'join':{'type':10,'asof':{}}}"), EXEC_BAD_SPEC, "join.asof.direction is not set", 2,
          0},
-        {REL("{'aggregate':{'groupingSets':[{}]}}"), EXEC_NOT_IMPLEMENTED,
-         "aggregate.grouping_sets", 2, 0},
+        {REL("{'aggregate':{'groupingSets':[{}]}}"), EXEC_OK, "", 0, 0},
         {REL("{'window':{'functions':[{'function':'WINDOW_FUNCTION_RANK'}]}}"), EXEC_BAD_SPEC,
          "window.functions[1].name", 2, 0},
         {REL("{'window':{'functions':[{'name':'r'}]}}"), EXEC_BAD_SPEC,

@@ -239,10 +239,16 @@ struct exec_named_window {
     const char *name;
 };
 
+/* One of GROUPING SETS, ROLLUP or CUBE written out. */
+struct exec_grouping_set {
+    const uint32_t *keys; /* 1-based positions in the aggregate's keys, each once */
+    uint32_t key_count;   /* 0: the grand total, one row also of no input */
+};
+
 /* Output columns of each kind, in order: scan: `columns` or all of them; filter, sort, limit: those
  * of the input; project: `exprs`; join: left then right (names may repeat; a name that occurs twice
- * can be referred to by index only); aggregate: keys then measures; window: the input's, then one
- * int64 for each function. */
+ * can be referred to by index only); aggregate: keys then measures, then the number of the grouping
+ * set where it has a name; window: the input's, then one int64 for each function. */
 struct exec_rel {
     enum exec_rel_kind kind;
     const char *label; /* NULL or shown by explain */
@@ -292,6 +298,10 @@ struct exec_rel {
             const struct exec_measure *measures;
             uint32_t measure_count;
             enum exec_phase phase;
+            /* Groups of every set, keys that are not in the set NULL; none: one set of all keys. */
+            const struct exec_grouping_set *sets;
+            uint32_t set_count;
+            const char *set_name; /* NULL, or the column of set numbers, int64 from 1 */
         } aggregate;
         struct {
             uint32_t input;
@@ -364,6 +374,7 @@ enum {
     EXEC_RELS_MAX = 256,
     EXEC_EXPRS_MAX = 4096,
     EXEC_KEYS_MAX = 32,
+    EXEC_GROUPING_SETS_MAX = 4096,
     EXEC_COLUMNS_MAX = 4096,
     EXEC_IN_VALUES_MAX = 10000,
     EXEC_NAME_BYTES_MAX = 255,

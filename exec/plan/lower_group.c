@@ -1,0 +1,150 @@
+#include "op/expand.h"
+#include "plan/plan.h"
+
+/* Aggregates and distinct to pipes: input -> group, then the groups as a source. Grouping sets are
+ * one aggregation whose first key is the set's number: every row goes in once a set. */
+
+static struct group_measure *lower_measures(struct plan *plan, const struct plan_rel *rel,
+                                            uint32_t count, const uint32_t *map,
+                                            struct exec_error *err)
+{
+    struct group_measure *moved = plan_calloc(plan, count, sizeof *moved, err);
+
+    for (uint32_t m = 0; moved != NULL && m < count; m++) {
+        moved[m] = rel->measures[m];
+        moved[m].others = plan_remap_all(plan, moved[m].others, moved[m].other_count, map, err);
+        if (moved[m].others == NULL ||
+            (moved[m].argument != NULL &&
+             (moved[m].argument = plan_remap(plan, moved[m].argument, map, err)) == NULL) ||
+            (moved[m].filter != NULL &&
+             (moved[m].filter = plan_remap(plan, moved[m].filter, map, err)) == NULL)) {
+            return NULL;
+        }
+    }
+    return moved;
+}
+
+/* The aggregation behind `in`, and its groups as a stream. */
+static enum exec_code add_group(struct plan *plan, struct plan_rel *rel,
+                                const struct group_plan *group, const struct stream *in,
+                                struct stream *out, struct exec_error *err)
+{
+    if (group_create(plan->job, group, &rel->group, err) != EXEC_OK) {
+        return plan_fail_rel(rel, err);
+    }
+    plan_end_stream(in, group_sink(rel->group));
+    struct op_source *source = group_source(rel->group);
+    rel->rows_out[0] = &source->rows_out;
+    return plan_new_stream(plan, rel, source, in, out, err);
+}
+
+/* ---- grouping sets ------------------------------------------------------------------------------
+ */
+
+/* Which keys each set keeps, and the numbers of the sets that keep none. */
+static enum exec_code read_sets(struct plan *plan, const struct plan_rel *rel,
+                                struct expand_plan *expand, struct group_plan *group,
+                                struct exec_error *err)
+{
+    const uint32_t count = rel->spec->u.aggregate.set_count;
+    uint32_t *kept = plan_calloc(plan, count, sizeof *kept, err);
+    int64_t *totals = plan_calloc(plan, count, sizeof *totals, err);
+
+    if (kept == NULL || totals == NULL) {
+        return err->code;
+    }
+    for (uint32_t s = 0; s < count; s++) {
+        const struct exec_grouping_set *set = &rel->spec->u.aggregate.sets[s];
+        for (uint32_t k = 0; k < set->key_count; k++) {
+            kept[s] |= UINT32_C(1) << (set->keys[k] - 1);
+        }
+        if (set->key_count == 0) {
+            totals[group->total_count++] = (int64_t)s + 1;
+        }
+    }
+    expand->kept = kept;
+    expand->set_count = count;
+    group->totals = totals;
+    return EXEC_OK;
+}
+
+/* Columns of the groups: the set's number, keys, measures; the relation's: keys, measures, and the
+ * number where it has a name. */
+static enum exec_code turn_columns(struct plan *plan, const struct plan_rel *rel,
+                                   struct stream *out, struct exec_error *err)
+{
+    const uint32_t keys = rel->spec->u.aggregate.key_count;
+    const uint32_t count = keys + rel->spec->u.aggregate.measure_count;
+
+    out->types = plan_calloc(plan, count + 1, sizeof *out->types, err);
+    if (out->types == NULL) {
+        return err->code;
+    }
+    out->types[0] = (struct exec_type){.kind = EXEC_TYPE_INT64};
+    for (uint32_t c = 0; c < count; c++) {
+        out->types[1 + c] = rel->schema.fields[c].type;
+        out->map[c] = 1 + c;
+    }
+    if (rel->schema.field_count > count) {
+        out->map[count] = 0;
+    }
+    out->column_count = count + 1;
+    return EXEC_OK;
+}
+
+static enum exec_code lower_sets(struct plan *plan, struct plan_rel *rel, struct group_plan *group,
+                                 const struct stream *in, struct stream *out,
+                                 struct exec_error *err)
+{
+    const struct exec_type number = {.kind = EXEC_TYPE_INT64};
+    struct expand_plan expand = {.rel = rel->index,
+                                 .input_columns = in->column_count,
+                                 .keys = group->keys,
+                                 .key_count = group->key_count};
+    struct expr **keys = plan_calloc(plan, group->key_count + 1, sizeof(struct expr *), err);
+
+    if (keys == NULL || read_sets(plan, rel, &expand, group, err) != EXEC_OK) {
+        return err->code;
+    }
+    for (uint32_t k = 0; k <= group->key_count; k++) {
+        const struct exec_type *type = k == 0 ? &number : expr_type(group->keys[k - 1]);
+        keys[k] = expr_column(&plan->job->plan, in->column_count + k, type);
+        if (keys[k] == NULL) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    group->keys = keys;
+    group->key_count++;
+    if (plan_append(plan, in, expand_create(plan->job, &expand), err) != EXEC_OK ||
+        add_group(plan, rel, group, in, out, err) != EXEC_OK) {
+        return err->code;
+    }
+    return turn_columns(plan, rel, out, err);
+}
+
+enum exec_code plan_lower_group(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                                struct exec_error *err)
+{
+    const bool is_distinct = rel->spec->kind == EXEC_REL_DISTINCT;
+    const uint32_t keys = is_distinct ? rel->schema.field_count : rel->spec->u.aggregate.key_count;
+    const uint32_t measures = is_distinct ? 0 : rel->spec->u.aggregate.measure_count;
+    struct group_plan *group = plan_calloc(plan, 1, sizeof *group, err);
+    struct stream in;
+
+    if (group == NULL || plan_lower_rel(plan, rel->inputs[0], &in, err) != EXEC_OK) {
+        return err->code;
+    }
+    *group = (struct group_plan){
+        .rel = rel->index,
+        .keys = plan_remap_all(plan, rel->exprs, keys, in.map, err),
+        .key_count = keys,
+        .measures = lower_measures(plan, rel, measures, in.map, err),
+        .measure_count = measures,
+    };
+    if (group->keys == NULL || group->measures == NULL) {
+        return err->code;
+    }
+    return !is_distinct && rel->spec->u.aggregate.set_count != 0
+               ? lower_sets(plan, rel, group, &in, out, err)
+               : add_group(plan, rel, group, &in, out, err);
+}
