@@ -208,6 +208,30 @@ static enum exec_code join_read(const struct wire_reader *reader,
     return EXEC_OK;
 }
 
+/* FINAL: of PARTIAL's arguments and order. */
+static enum exec_code argument_types_read(const struct wire_reader *reader, const char *field,
+                                          const Morsel__V1__Measure *message,
+                                          struct exec_measure *measure)
+{
+    const size_t count = message->n_argument_types;
+    struct exec_type *types;
+    enum exec_code code = wire_count_check(reader, field, count, MEASURE_ARGS_MAX + EXEC_KEYS_MAX);
+
+    if (code != EXEC_OK) {
+        return code;
+    }
+    types = wire_memory_array(reader->memory, count, sizeof *types);
+    if (types == NULL) {
+        return wire_fail_memory(reader);
+    }
+    for (size_t i = 0; i < count && code == EXEC_OK; i++) {
+        code = wire_type_read(reader, field, message->argument_types[i], &types[i]);
+    }
+    measure->argument_types = types;
+    measure->argument_type_count = (uint32_t)count;
+    return code;
+}
+
 static enum exec_code measure_read(const struct wire_reader *reader, size_t at,
                                    const Morsel__V1__Measure *message, struct exec_measure *measure)
 {
@@ -233,6 +257,10 @@ static enum exec_code measure_read(const struct wire_reader *reader, size_t at,
         snprintf(path, sizeof path, "aggregate.measures[%zu].parameters", at);
         code = wire_literals_read(reader, path, message->parameters, message->n_parameters,
                                   &measure->parameters);
+    }
+    if (code == EXEC_OK) {
+        snprintf(path, sizeof path, "aggregate.measures[%zu].argument_types", at);
+        code = argument_types_read(reader, path, message, measure);
     }
     measure->function = (enum exec_aggregate_function)message->function;
     measure->args = message->arguments;
@@ -488,6 +516,21 @@ static bool join_write(struct wire_memory *memory, const struct exec_rel *rel,
     return join->keys != NULL && asof_write(memory, &rel->u.join.asof, join);
 }
 
+static bool argument_types_write(struct wire_memory *memory, const struct exec_measure *from,
+                                 Morsel__V1__Measure *to)
+{
+    to->n_argument_types = from->argument_type_count;
+    to->argument_types =
+        wire_memory_array(memory, from->argument_type_count, sizeof *to->argument_types);
+    for (size_t i = 0; to->argument_types != NULL && i < from->argument_type_count; i++) {
+        to->argument_types[i] = wire_type_write(memory, &from->argument_types[i]);
+        if (to->argument_types[i] == NULL) {
+            return false;
+        }
+    }
+    return to->argument_types != NULL;
+}
+
 static Morsel__V1__Measure *measure_write(struct wire_memory *memory,
                                           const struct exec_measure *from)
 {
@@ -505,7 +548,8 @@ static Morsel__V1__Measure *measure_write(struct wire_memory *memory,
         wire_indices_write(memory, from->args, from->arg_count, &to->n_arguments, &to->arguments) &&
         wire_sort_keys_write(memory, from->order, from->order_count, &to->n_order, &to->order) &&
         wire_literals_write(memory, from->parameters, from->parameter_count, &to->n_parameters,
-                            &to->parameters);
+                            &to->parameters) &&
+        argument_types_write(memory, from, to);
     return whole ? to : NULL;
 }
 

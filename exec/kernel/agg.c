@@ -88,7 +88,8 @@ static bool combine_sum64(unsigned char *const *into, unsigned char *const *from
     for (uint32_t i = 0; i < count; i++) {
         struct agg_sum64 *state = (void *)(into[i] + offset);
         const struct agg_sum64 *other = (const void *)(from[i] + offset);
-        state->sum += other->sum;
+        /* States may come from a client: no overflow of theirs may be undefined. */
+        state->sum = (int64_t)((uint64_t)state->sum + (uint64_t)other->sum);
         state->count += other->count;
     }
     return true;

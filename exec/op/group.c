@@ -20,7 +20,8 @@ static struct exec_type input_type(const struct group_measure *measure)
 
 static bool has_input(const struct group_measure *measure)
 {
-    return measure->filter != NULL || measure->function != EXEC_AGG_COUNT_STAR;
+    return measure->filter != NULL || measure->function != EXEC_AGG_COUNT_STAR ||
+           measure->state != NULL;
 }
 
 /* Whether two measures are fed the same values: the same column, unfiltered, kept alike. */
@@ -29,8 +30,8 @@ static bool same_input(const struct group_measure *a, const struct group_measure
     uint32_t column;
     uint32_t other;
 
-    if (a->filter != NULL || b->filter != NULL || !has_input(a) || !has_input(b) ||
-        a->other_count != 0 || b->other_count != 0 ||
+    if (a->filter != NULL || b->filter != NULL || a->state != NULL || b->state != NULL ||
+        !has_input(a) || !has_input(b) || a->other_count != 0 || b->other_count != 0 ||
         (a->function == EXEC_AGG_COUNT) != (b->function == EXEC_AGG_COUNT)) {
         return false;
     }
@@ -81,6 +82,11 @@ static void add_inputs(struct group *group, struct group_aggregate *aggregate,
     const struct group_measure *measure = &aggregate->measure;
 
     aggregate->input = group->input_count;
+    if (measure->state != NULL) {
+        types[0] = (struct exec_type){.kind = EXEC_TYPE_BINARY};
+        group->input_count++;
+        return;
+    }
     types[0] = input_type(measure);
     for (uint32_t o = 0; o < measure->other_count; o++) {
         types[1 + o] = *expr_type(measure->others[o]);

@@ -36,6 +36,8 @@ struct group_measure {
     const enum exec_direction *directions; /* of `others`; a second argument's is not read */
     enum exec_direction own_direction;     /* of the argument, where the order ends; 0: ascending */
     double fraction;                       /* 0..1 */
+    struct expr
+        *state; /* FINAL: of binary states; then the arguments stand for their types alone */
     const char *separator;
     uint32_t separator_bytes;
 };
@@ -51,6 +53,7 @@ struct group_plan {
      * group also of no rows. */
     const int64_t *totals;
     uint32_t total_count;
+    bool is_partial; /* binary states come out instead of results (op/group_phase.h) */
 };
 
 /* Checks the arguments' types, casts them where the function wants it, settles what distinct means

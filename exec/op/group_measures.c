@@ -1,4 +1,5 @@
 #include "hash/hash_vec.h"
+#include "op/group_phase.h"
 #include "op/group_state.h"
 #include "vec/bitmap.h"
 
@@ -110,6 +111,9 @@ static bool eval_inputs(const struct group *group, struct pipe_run *run,
     struct vec filter;
     bool ok = true;
 
+    if (measure->state != NULL) {
+        return eval(group, run, measure->state, in, inputs);
+    }
     if (measure->filter != NULL && !eval(group, run, measure->filter, in, &filter)) {
         return false;
     }
@@ -263,6 +267,13 @@ bool group_update(const struct group *group, const struct group_rows *from,
     }
     for (uint32_t m = 0; m < group->plan.measure_count; m++) {
         const struct group_aggregate *aggregate = &group->aggregates[m];
+        if (aggregate->measure.state != NULL) {
+            if (!group_states_take(group, m, &from->inputs[aggregate->input], update.source, count,
+                                   rows, strings)) {
+                return false;
+            }
+            continue;
+        }
         if (aggregate->owns_state &&
             !update_one(group, aggregate, from, positions, count, rows, &update, strings)) {
             return false;
@@ -313,6 +324,9 @@ static enum push_result measure_column(const struct group *group, struct pipe_ru
                                        unsigned char *const *rows, uint32_t count, struct vec *out)
 {
     const struct group_aggregate *aggregate = &group->aggregates[m];
+    if (group->plan.is_partial) {
+        return group_state_column(group, run, m, rows, count, out);
+    }
     if (aggregate->form == GROUP_BEST || aggregate->form == GROUP_SET ||
         aggregate->form == GROUP_BAG) {
         return group_collected_column(group, run, m, rows, count, out);

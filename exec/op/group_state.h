@@ -154,6 +154,11 @@ bool group_tuples_update(const struct group *group, const struct group_aggregate
 bool group_tuples_combine(const struct group_aggregate *aggregate, unsigned char *const *into,
                           unsigned char *const *from, uint32_t count, struct nu_arena *strings);
 
+/* One tuple, whose long strings are borrowed, into the state at `state`; of a SET it starts with
+ * its hash. false: `strings` is out of memory. */
+bool group_tuple_take(const struct group_aggregate *aggregate, void *state, unsigned char *tuple,
+                      struct nu_arena *strings);
+
 /* The results of measure m, of groups at rows[0..count-1]; memory from run->scratch. */
 enum push_result group_collected_column(const struct group *group, struct pipe_run *run, uint32_t m,
                                         unsigned char *const *rows, uint32_t count,

@@ -337,6 +337,16 @@ static bool row_counts(const struct group_aggregate *aggregate, const struct gro
            (vec_is_valid(&inputs[0], row) && (!pair || vec_is_valid(&inputs[1], row)));
 }
 
+bool group_tuple_take(const struct group_aggregate *aggregate, void *state, unsigned char *tuple,
+                      struct nu_arena *strings)
+{
+    switch (aggregate->form) {
+        case GROUP_BEST: return best_take(aggregate, state, tuple, strings);
+        case GROUP_SET: return set_add(&aggregate->tuple, state, tuple, false, strings);
+        default: return bag_add(&aggregate->tuple, state, tuple, strings);
+    }
+}
+
 bool group_tuples_update(const struct group *group, const struct group_aggregate *aggregate,
                          const struct group_rows *from, const uint16_t *positions, uint32_t count,
                          unsigned char *const *rows, struct nu_arena *strings)
@@ -358,14 +368,10 @@ bool group_tuples_update(const struct group *group, const struct group_aggregate
             continue;
         }
         tuple_borrow(layout, inputs, row, tuple);
-        switch (aggregate->form) {
-            case GROUP_BEST: ok = best_take(aggregate, state, tuple, strings); break;
-            case GROUP_SET:
-                memcpy(tuple, &hashes[positions[i]], sizeof hashes[0]);
-                ok = set_add(layout, state, tuple, false, strings);
-                break;
-            default: ok = bag_add(layout, state, tuple, strings); break;
+        if (aggregate->form == GROUP_SET) {
+            memcpy(tuple, &hashes[positions[i]], sizeof hashes[0]);
         }
+        ok = group_tuple_take(aggregate, state, tuple, strings);
     }
     return ok;
 }

@@ -102,6 +102,8 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
     const uint32_t keys = rel->spec->u.aggregate.key_count;
     const uint32_t measures = rel->spec->u.aggregate.measure_count;
     const char *set_name = rel->spec->u.aggregate.set_name;
+    const bool is_partial = rel->spec->u.aggregate.phase == EXEC_PHASE_PARTIAL;
+    const struct exec_type states = {.kind = EXEC_TYPE_BINARY};
     struct exec_field *fields = plan_calloc(plan, keys + measures + 1, sizeof *fields, err);
 
     rel->exprs = plan_calloc(plan, keys, sizeof(struct expr *), err);
@@ -122,7 +124,7 @@ static enum exec_code bind_aggregate(struct plan *plan, struct plan_rel *rel,
             return err->code;
         }
         fields[keys + m] = (struct exec_field){.name = rel->spec->u.aggregate.measures[m].name,
-                                               .type = rel->measures[m].type};
+                                               .type = is_partial ? states : rel->measures[m].type};
     }
     fields[keys + measures] =
         (struct exec_field){.name = set_name, .type = {.kind = EXEC_TYPE_INT64}};

@@ -34,6 +34,61 @@ static enum exec_code bind_others(struct plan *plan, struct plan_rel *rel,
     return EXEC_OK;
 }
 
+/* Of FINAL: expressions that nobody evaluates stand for what PARTIAL had. */
+static enum exec_code bind_final(struct plan *plan, struct plan_rel *rel,
+                                 const struct exec_measure *spec, struct group_measure *measure,
+                                 struct exec_error *err)
+{
+    const uint32_t count = spec->argument_type_count;
+    enum exec_direction *directions = plan_calloc(plan, count, sizeof *directions, err);
+    char text[EXEC_TYPE_TEXT_BYTES];
+
+    measure->others = plan_calloc(plan, count, sizeof(struct expr *), err);
+    if (directions == NULL || measure->others == NULL ||
+        bind_over(plan, rel, spec->args[0], &measure->state, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (expr_type(measure->state)->kind != EXEC_TYPE_BINARY) {
+        EXEC_FAIL(err, EXEC_TYPE_MISMATCH,
+                  "aggregate.measures '%.60s': FINAL takes states, binary, not %s", spec->name,
+                  exec_type_text(expr_type(measure->state), text));
+        err->expr = spec->args[0];
+        return err->code;
+    }
+    for (uint32_t a = 0; a < count; a++) {
+        struct expr *stands_in = expr_column(&plan->job->plan, 0, &spec->argument_types[a]);
+        if (stands_in == NULL) {
+            return plan_no_memory(plan, err);
+        }
+        if (a == 0) {
+            measure->argument = stands_in;
+        } else {
+            measure->others[a - 1] = stands_in;
+        }
+    }
+    const uint32_t keys_at = count - spec->order_count;
+    for (uint32_t o = 0; o < spec->order_count; o++) {
+        directions[keys_at - 1 + o] = spec->order[o].direction;
+    }
+    measure->directions = directions;
+    measure->other_count = count == 0 ? 0 : count - 1;
+    return EXEC_OK;
+}
+
+static enum exec_code bind_arguments(struct plan *plan, struct plan_rel *rel,
+                                     const struct exec_measure *spec, struct group_measure *measure,
+                                     struct exec_error *err)
+{
+    if (rel->spec->u.aggregate.phase == EXEC_PHASE_FINAL) {
+        return bind_final(plan, rel, spec, measure, err);
+    }
+    if (spec->arg_count != 0 &&
+        bind_over(plan, rel, spec->args[0], &measure->argument, err) != EXEC_OK) {
+        return err->code;
+    }
+    return bind_others(plan, rel, spec, measure, err);
+}
+
 static bool literal_real(const struct exec_literal *literal, double *out)
 {
     const struct exec_type *type = &literal->type;
@@ -98,7 +153,8 @@ static enum exec_code fail_argument(struct plan *plan, const struct plan_rel *re
     uint32_t column;
     bool blank = false;
 
-    if (argument == NULL || why.code != EXEC_TYPE_MISMATCH) {
+    if (argument == NULL || why.code != EXEC_TYPE_MISMATCH ||
+        rel->spec->u.aggregate.phase == EXEC_PHASE_FINAL) {
         return why.code;
     }
     expr_text(argument, input, text, sizeof text);
@@ -123,9 +179,7 @@ enum exec_code plan_bind_measure(struct plan *plan, struct plan_rel *rel, uint32
 
     measure->function = spec->function;
     measure->distinct = spec->distinct;
-    if ((spec->arg_count != 0 &&
-         bind_over(plan, rel, spec->args[0], &measure->argument, err) != EXEC_OK) ||
-        bind_others(plan, rel, spec, measure, err) != EXEC_OK ||
+    if (bind_arguments(plan, rel, spec, measure, err) != EXEC_OK ||
         bind_parameters(spec, measure, err) != EXEC_OK ||
         (spec->filter != 0 &&
          (bind_over(plan, rel, spec->filter, &measure->filter, err) != EXEC_OK ||

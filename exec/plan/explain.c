@@ -72,16 +72,24 @@ static void detail_asof(struct text *text, const struct plan_rel *rel)
 
 static void detail_measures(struct text *text, const struct plan_rel *rel)
 {
+    const enum exec_phase phase = rel->spec->u.aggregate.phase;
+
+    text_add(text, "%s",
+             phase == EXEC_PHASE_PARTIAL ? "states of "
+             : phase == EXEC_PHASE_FINAL ? "out of states: "
+                                         : "");
     for (uint32_t m = 0; m < rel->spec->u.aggregate.measure_count; m++) {
         const struct group_measure *measure = &rel->measures[m];
         char argument[EXPR_TEXT_BYTES] = "";
 
-        if (measure->argument != NULL) {
+        if (measure->state != NULL) {
+            expr_text(measure->state, &rel->inputs[0]->schema, argument, sizeof argument);
+        } else if (measure->argument != NULL) {
             expr_text(measure->argument, &rel->inputs[0]->schema, argument, sizeof argument);
         }
         text_add(text, "%s%s(%s%s", m == 0 ? "" : ", ", group_function_name(measure->function),
                  measure->distinct ? "distinct " : "", argument);
-        for (uint32_t o = 0; o < measure->other_count; o++) {
+        for (uint32_t o = 0; measure->state == NULL && o < measure->other_count; o++) {
             const bool is_argument = o + 1 < group_function(measure->function)->argument_count;
             expr_text(measure->others[o], &rel->inputs[0]->schema, argument, sizeof argument);
             text_add(text, "%s%s", is_argument ? ", " : o == 0 ? " order by " : ", ", argument);

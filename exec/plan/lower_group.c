@@ -12,6 +12,13 @@ static struct group_measure *lower_measures(struct plan *plan, const struct plan
 
     for (uint32_t m = 0; moved != NULL && m < count; m++) {
         moved[m] = rel->measures[m];
+        if (moved[m].state != NULL) {
+            moved[m].state = plan_remap(plan, moved[m].state, map, err);
+            if (moved[m].state == NULL) {
+                return NULL;
+            }
+            continue;
+        }
         moved[m].others = plan_remap_all(plan, moved[m].others, moved[m].other_count, map, err);
         if (moved[m].others == NULL ||
             (moved[m].argument != NULL &&
@@ -140,6 +147,7 @@ enum exec_code plan_lower_group(struct plan *plan, struct plan_rel *rel, struct 
         .key_count = keys,
         .measures = lower_measures(plan, rel, measures, in.map, err),
         .measure_count = measures,
+        .is_partial = !is_distinct && rel->spec->u.aggregate.phase == EXEC_PHASE_PARTIAL,
     };
     if (group->keys == NULL || group->measures == NULL) {
         return err->code;

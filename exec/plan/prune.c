@@ -59,6 +59,10 @@ static void mark_aggregate(struct plan_rel *rel)
 
     mark_exprs(rel->exprs, rel->spec->u.aggregate.key_count, needed);
     for (uint32_t m = 0; m < rel->spec->u.aggregate.measure_count; m++) {
+        if (rel->measures[m].state != NULL) {
+            expr_mark_columns(rel->measures[m].state, needed);
+            continue;
+        }
         if (rel->measures[m].argument != NULL) {
             expr_mark_columns(rel->measures[m].argument, needed);
         }

@@ -421,8 +421,51 @@ static enum exec_code check_measure_extras(const struct checker *checker,
     return EXEC_OK;
 }
 
+/* FINAL: one column of states, and the types of what PARTIAL had. */
+static enum exec_code check_final(const struct checker *checker, const struct exec_measure *measure,
+                                  const struct group_function *function)
+{
+    struct exec_error *err = checker->err;
+    const uint32_t types = function->argument_count + measure->order_count;
+
+    if (measure->arg_count != 1 || measure->filter != 0) {
+        return BAD("aggregate.measures '%s': FINAL takes one argument, the states, and no filter",
+                   measure->name);
+    }
+    if (measure->argument_type_count != types) {
+        return BAD("aggregate.measures '%s' has %" PRIu32
+                   " argument_types; FINAL takes those of PARTIAL's arguments and order, %" PRIu32,
+                   measure->name, measure->argument_type_count, types);
+    }
+    for (uint32_t t = 0; t < types; t++) {
+        if (check_type(&measure->argument_types[t], "aggregate.measures.argument_types", err) !=
+            EXEC_OK) {
+            return err->code;
+        }
+    }
+    return EXEC_OK;
+}
+
+static enum exec_code check_arguments(const struct checker *checker,
+                                      const struct exec_measure *measure,
+                                      const struct group_function *function, bool is_final)
+{
+    struct exec_error *err = checker->err;
+
+    if (is_final) {
+        return check_final(checker, measure, function);
+    }
+    if (measure->argument_type_count != 0) {
+        return BAD("aggregate.measures '%s': argument_types are for FINAL", measure->name);
+    }
+    return measure->arg_count == function->argument_count
+               ? EXEC_OK
+               : BAD("aggregate.measures '%s' has %" PRIu32 " arguments, it takes %d",
+                     measure->name, measure->arg_count, function->argument_count);
+}
+
 static enum exec_code check_measure(const struct checker *checker,
-                                    const struct exec_measure *measure)
+                                    const struct exec_measure *measure, bool is_final)
 {
     struct exec_error *err = checker->err;
     const struct group_function *function = group_function(measure->function);
@@ -433,9 +476,8 @@ static enum exec_code check_measure(const struct checker *checker,
     if (function == NULL) {
         return BAD("aggregate.measures '%s': no such function", measure->name);
     }
-    if (measure->arg_count != function->argument_count) {
-        return BAD("aggregate.measures '%s' has %" PRIu32 " arguments, it takes %d", measure->name,
-                   measure->arg_count, function->argument_count);
+    if (check_arguments(checker, measure, function, is_final) != EXEC_OK) {
+        return err->code;
     }
     for (uint32_t a = 0; a < measure->arg_count; a++) {
         if (check_ref(checker, measure->args[a], "aggregate.measures.args") != EXEC_OK) {
@@ -446,7 +488,7 @@ static enum exec_code check_measure(const struct checker *checker,
         check_ref(checker, measure->filter, "aggregate.measures.filter") != EXEC_OK) {
         return err->code;
     }
-    if (measure->distinct && measure->arg_count == 0) {
+    if (measure->distinct && function->argument_count == 0) {
         return BAD("aggregate.measures '%s': %s takes no distinct", measure->name, function->text);
     }
     return check_measure_extras(checker, measure, function);
@@ -518,12 +560,9 @@ static enum exec_code check_aggregate(struct checker *checker, const struct exec
     if (rel->u.aggregate.key_count + rel->u.aggregate.measure_count == 0) {
         return BAD("aggregate has neither keys nor measures");
     }
-    if (rel->u.aggregate.phase != EXEC_PHASE_SINGLE) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "aggregate.phase: %s is not implemented yet",
-                         rel->u.aggregate.phase == EXEC_PHASE_PARTIAL ? "PARTIAL" : "FINAL");
-    }
     for (uint32_t m = 0; m < rel->u.aggregate.measure_count; m++) {
-        if (check_measure(checker, &rel->u.aggregate.measures[m]) != EXEC_OK) {
+        if (check_measure(checker, &rel->u.aggregate.measures[m],
+                          rel->u.aggregate.phase == EXEC_PHASE_FINAL) != EXEC_OK) {
             return err->code;
         }
     }

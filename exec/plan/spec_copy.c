@@ -135,6 +135,9 @@ static void copy_measures(struct copier *copier, struct exec_rel *rel)
             copy_bytes(copier, measures[m].args, measures[m].arg_count, sizeof *measures[m].args);
         measures[m].order = copy_bytes(copier, measures[m].order, measures[m].order_count,
                                        sizeof *measures[m].order);
+        measures[m].argument_types =
+            copy_bytes(copier, measures[m].argument_types, measures[m].argument_type_count,
+                       sizeof *measures[m].argument_types);
         measures[m].parameters =
             copy_literals(copier, measures[m].parameters, measures[m].parameter_count);
     }

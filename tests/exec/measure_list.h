@@ -5,6 +5,7 @@
 #include "spec_builder.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Every aggregate function over every type it takes among those of the input's columns, with
  * DISTINCT and with a filter too, as measures of the last relation. `big` leaves out those that
@@ -91,6 +92,45 @@ static inline uint32_t measure_list(struct spec_builder *b, bool big)
         }
     }
     return b->rels[b->rel_count - 1].u.aggregate.measure_count;
+}
+
+static inline struct exec_type measure_type(const struct spec_builder *b, uint32_t expr)
+{
+    static const struct exec_type types[MEASURE_COLUMNS] = {
+        {.kind = EXEC_TYPE_INT64},
+        {.kind = EXEC_TYPE_DECIMAL128, .precision = 12, .scale = 2},
+        {.kind = EXEC_TYPE_FLOAT64},
+        {.kind = EXEC_TYPE_UTF8},
+        {.kind = EXEC_TYPE_TIMESTAMP, .unit = EXEC_UNIT_MICRO},
+        {.kind = EXEC_TYPE_BOOL}};
+    const char *name = b->exprs[expr - 1].u.column.name;
+
+    return types[strchr(measure_columns, name[0]) - measure_columns];
+}
+
+/* The same measures out of the columns of states that PARTIAL gave them. */
+static inline void measure_list_final(struct spec_builder *b, bool big)
+{
+    const uint32_t count = measure_list(b, big);
+    struct exec_rel *rel = &b->rels[b->rel_count - 1];
+
+    for (uint32_t m = 0; m < count; m++) {
+        struct exec_measure *measure =
+            (struct exec_measure *)(uintptr_t)&rel->u.aggregate.measures[m];
+        const uint32_t state = spec_column(b, measure->name);
+        struct exec_type types[4];
+        for (uint32_t a = 0; a < measure->arg_count; a++) {
+            types[measure->argument_type_count++] = measure_type(b, measure->args[a]);
+        }
+        for (uint32_t o = 0; o < measure->order_count; o++) {
+            types[measure->argument_type_count++] = measure_type(b, measure->order[o].expr);
+        }
+        measure->argument_types = spec_memory(b, types, sizeof types);
+        measure->args = spec_memory(b, &state, sizeof state);
+        measure->arg_count = 1;
+        measure->filter = 0;
+    }
+    rel->u.aggregate.phase = EXEC_PHASE_FINAL;
 }
 
 static inline uint32_t measure_null_if(struct spec_builder *b, uint32_t value, uint32_t other,

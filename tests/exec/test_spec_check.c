@@ -269,7 +269,7 @@ static const struct {
     {spoil_measure_parameters, EXEC_BAD_SPEC, 5, 0, "'total' has 1 parameters, sum takes none"},
     {spoil_measure_fraction, EXEC_BAD_SPEC, 5, 0, "0 parameters, quantile_cont takes a fraction"},
     {spoil_distinct_measure, EXEC_BAD_SPEC, 5, 0, "'n': count_star takes no distinct"},
-    {spoil_phase, EXEC_NOT_IMPLEMENTED, 5, 0, "FINAL"},
+    {spoil_phase, EXEC_BAD_SPEC, 5, 0, "FINAL takes one argument"},
     {spoil_direction, EXEC_BAD_SPEC, 6, 0, "sort.keys has no direction"},
     {spoil_no_window, EXEC_OK, 0, 0, ""},
     {spoil_window_partition, EXEC_BAD_SPEC, 7, 0, "window.partition_by refers to expression 99"},

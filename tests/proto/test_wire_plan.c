@@ -71,8 +71,13 @@ static const struct exec_sort_key sort_keys[] = {{1, EXEC_DESC_NULLS_LAST},
                                                  {2, EXEC_ASC_NULLS_FIRST}};
 static const uint32_t set_keys[] = {2, 1};
 static const struct exec_grouping_set grouping_sets[] = {{set_keys, 2}, {NULL, 0}};
+static const struct exec_type argument_types[] = {
+    {.kind = EXEC_TYPE_UTF8}, {.kind = EXEC_TYPE_DECIMAL128, .precision = 9, .scale = 2}};
 static const struct exec_measure measures[] = {
-    {.function = EXEC_AGG_COUNT_STAR, .name = "n"},
+    {.function = EXEC_AGG_COUNT_STAR,
+     .name = "n",
+     .argument_types = argument_types,
+     .argument_type_count = 2},
     {.function = EXEC_AGG_AVG,
      .args = args,
      .arg_count = 1,
@@ -198,6 +203,7 @@ static void spot_checks(const struct exec_job_spec *spec)
     cr_assert_eq(spec->rels[6].u.join.kind, EXEC_JOIN_LEFT_ANTI_NULL_AWARE);
     cr_assert(spec->rels[6].u.join.keys[1].nulls_equal);
     cr_assert_eq(spec->rels[7].u.aggregate.measures[1].function, EXEC_AGG_AVG);
+    cr_assert_eq(spec->rels[7].u.aggregate.measures[0].argument_types[1].scale, 2);
     cr_assert_eq(spec->rels[7].u.aggregate.set_count, 2);
     cr_assert_eq(spec->rels[7].u.aggregate.sets[0].keys[0], 2);
     cr_assert_eq(spec->rels[7].u.aggregate.sets[1].key_count, 0);

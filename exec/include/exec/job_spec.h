@@ -199,6 +199,8 @@ enum exec_aggregate_function {
     EXEC_AGG_FUNCTION_COUNT
 };
 
+/* PARTIAL: measures are binary states; FINAL takes such columns, of any number of PARTIALs over
+ * parts of the rows, and gives what SINGLE gives over all of them, bit for bit. */
 enum exec_phase { EXEC_PHASE_SINGLE, EXEC_PHASE_PARTIAL, EXEC_PHASE_FINAL };
 
 enum exec_direction {
@@ -224,6 +226,10 @@ struct exec_measure {
     uint32_t order_count;
     const struct exec_literal *parameters;
     uint32_t parameter_count;
+    /* EXEC_PHASE_FINAL: the one argument is a column of states, and these are the types of what
+     * PARTIAL's arguments and the keys of its order were; else none. */
+    const struct exec_type *argument_types;
+    uint32_t argument_type_count;
 };
 
 enum exec_window_function {
