@@ -12,6 +12,9 @@
 
 enum { JOBS_MAX_DEFAULT = 4096, WORKERS_MAX = NU_CPUS_MAX, LOG_LINE_BYTES = 500 };
 
+/* The process's engine, so that a debugger finds it (deploy/gdb). Nothing here reads it. */
+struct exec_engine *exec_engine_of_process;
+
 void engine_log(const struct exec_engine *engine, enum exec_log_level level, const char *fmt, ...)
 {
     char line[LOG_LINE_BYTES];
@@ -210,6 +213,7 @@ enum exec_code exec_engine_create(const struct exec_engine_config *config,
         return err->code;
     }
     log_start(engine);
+    exec_engine_of_process = engine;
     *engine_out = engine;
     return EXEC_OK;
 }
@@ -250,6 +254,7 @@ static void stop_all(struct exec_engine *engine)
 
 void exec_engine_destroy(struct exec_engine *engine)
 {
+    exec_engine_of_process = NULL;
     stop_all(engine);
     /* Threads that requeue ranges go first: one may still be on its way out of sched_requeue when
      * the job it has set going is over. */

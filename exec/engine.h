@@ -43,6 +43,8 @@ struct exec_engine {
     struct job_totals totals;
 };
 
+extern struct exec_engine *exec_engine_of_process;
+
 /* printf to the configured log; cut at 500 bytes. Any thread. */
 void engine_log(const struct exec_engine *engine, enum exec_log_level level, const char *fmt, ...)
     EXEC_PRINTF(3, 4);

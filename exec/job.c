@@ -2,6 +2,7 @@
 
 #include "plan/explain.h"
 #include "plan/spec.h"
+#include "sched/probes.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -236,6 +237,7 @@ enum exec_code exec_submit(struct exec_engine *engine, const struct exec_job_spe
     job_idle_begin(job);
     *job_out = job;
     atomic_fetch_add_explicit(&engine->jobs_started, 1, memory_order_relaxed);
+    PROBE3(job__start, job, job->sched.priority, job->sched.workers_max);
     job_list(engine, job);
     if (spec->options.timeout_ns != 0) {
         job->deadline.at_ns = spec->options.timeout_ns > UINT64_MAX - job->submitted_ns
@@ -301,6 +303,9 @@ static void job_end(struct exec_job *job, uint32_t worker)
     if (job->deadline.at_ns != 0) {
         deadline_remove(engine->deadlines, &job->deadline);
     }
+    PROBE4(job__end, job, job->context.error.code,
+           atomic_load_explicit(&job->ended_ns, memory_order_relaxed) - job->submitted_ns,
+           atomic_load_explicit(&job->sched.morsels, memory_order_relaxed));
     job->events.done(job->owner, job);
     job_unlist(engine, job);
     exec_job_release(job);

@@ -5,12 +5,12 @@ packages_build=(
   build-essential cmake ninja-build pkg-config
   libuv1-dev liburing-dev libnuma-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
   libxxhash-dev libcriterion-dev libnghttp2-dev libmicrohttpd-dev libflatbuffers-dev
-  flatbuffers-compiler libjansson-dev zlib1g-dev libzstd-dev libpg-query-dev
+  flatbuffers-compiler libjansson-dev zlib1g-dev libzstd-dev libpg-query-dev systemtap-sdt-dev
   libpcre2-dev libutf8proc-dev curl
 )
 packages_test=(
   clang-14 clang-format-14 libclang-rt-14-dev python3-venv prometheus systemd git zstd
-  qemu-system-x86 busybox-static
+  qemu-system-x86 busybox-static gdb binutils
 )
 package_kernel=linux-image-cloud-amd64 # for the tests in virtual machines: unpacked, never installed
 

@@ -2,6 +2,7 @@
 
 #include "op/pipe_count.h"
 #include "op/pipe_life.h"
+#include "sched/probes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -283,6 +284,7 @@ static void pipe_end(struct pipe *pipe, uint32_t worker)
         sink_end(pipe->sink, pipe->job, worker);
     }
     pipe_count_finish(pipe, worker, started_ns);
+    PROBE4(pipeline__end, pipe->job->job, pipe, pipe->number, pipe->source->kind->name);
     /* relaxed: a figure. */
     atomic_store_explicit(&pipe->is_done, true, memory_order_relaxed);
     for (struct pipe_follower *follower = pipe->followers; follower != NULL;
@@ -402,6 +404,7 @@ static void pipe_start(struct pipe *pipe, uint32_t worker)
         pipe_end(pipe, worker);
         return;
     }
+    PROBE4(pipeline__start, pipe->job->job, pipe, pipe->number, pipe->source->kind->name);
     pthread_mutex_lock(&pipe->job->start_lock);
     const enum exec_code started = pipe->source->kind->start(pipe->source, pipe, &err);
     pthread_mutex_unlock(&pipe->job->start_lock);

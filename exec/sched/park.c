@@ -1,6 +1,7 @@
 #include "sched/park.h"
 
 #include "sched/atomics.h"
+#include "sched/probes.h"
 #include "sched/rt.h"
 #include "sched/worker.h"
 
@@ -98,8 +99,10 @@ static void park_doze(struct worker *worker, uint32_t word, uint64_t timeout_ns)
     worker_was_idle(worker, EXEC_TRACE_SEARCH);
     at_store_relaxed(&worker->parked_since_ns, since_ns);
     at_store_relaxed(&worker->figures.parked_ns, WORKER_ASLEEP | (since_ns - before_ns));
+    PROBE2(park, worker->index, timeout_ns);
     rt_park(&worker->park.parker, word, timeout_ns);
     worker->now_ns = rt_now_ns();
+    PROBE2(unpark, worker->index, worker->now_ns - since_ns);
     at_store_relaxed(&worker->figures.parked_ns, before_ns + worker->now_ns - since_ns);
     at_store_relaxed(&worker->parked_since_ns, 0);
     worker_was_idle(worker, EXEC_TRACE_PARK);

@@ -3,6 +3,7 @@
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
 #include "sched/pipeline.h"
+#include "sched/probes.h"
 #include "sched/rt.h"
 #include "sched/worker.h"
 
@@ -140,6 +141,8 @@ static void steal_count(struct worker *worker, const struct steal_place *place,
 
     steal_count_level(worker, place->level);
     at_add_relaxed(&job->steals, 1);
+    PROBE5(steal, job->owner, worker->index, place->victim, place->level,
+           range->end - range->begin);
     if (job->shares != NULL) {
         struct sched_share *share = &job->shares[worker->index];
         share->steals[place->level]++;

@@ -3,6 +3,7 @@
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
 #include "sched/pipeline.h"
+#include "sched/probes.h"
 #include "sched/rt.h"
 
 #include <assert.h>
@@ -220,12 +221,14 @@ static void worker_run(struct worker *worker, struct sched_range *range,
         at_store_relaxed(&worker->morsel_units, target);
         morsel_cut(worker, range, target, source);
         const uint64_t begin = range->begin;
+        PROBE4(morsel__start, pipeline->job->owner, pipeline, worker->index, target);
         const enum sched_outcome outcome =
             pipeline->ops->run(pipeline, worker->index, range, target);
         assert(range->begin >= begin && range->begin <= range->end);
         worker->now_ns = rt_now_ns();
         const uint64_t run_ns = worker->now_ns - start_ns;
         const uint64_t done = range->begin - begin;
+        PROBE5(morsel__end, pipeline->job->owner, pipeline, worker->index, done, run_ns);
         if (outcome == SCHED_RAN) {
             morsel_adapt(pipeline, target, done, run_ns);
         }

@@ -140,7 +140,7 @@ class Seen(unittest.TestCase):
         self.addCleanup(job.wait)
         self.addCleanup(job.terminate)
         deadline = time.monotonic() + 30 * SLOW
-        while "RUNNING" not in self.morsel("jobs", "--server", self.server)[0] and time.monotonic() < deadline:
+        while "running" not in self.morsel("jobs", "--server", self.server)[0] and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def test_top_once(self):
