@@ -175,8 +175,12 @@ static bool lower_function(struct select_query *query, json_t *node, json_t *bod
 {
     const char *name = tree_function(body);
 
-    if (name == NULL || json_object_get(body, "over") != NULL) {
+    if (name == NULL) {
         return false; /* refused there */
+    }
+    if (json_object_get(body, "over") != NULL) {
+        *expr_out = select_window_value(query, node, location);
+        return true;
     }
     if (sql_is_aggregate(name)) {
         *expr_out = lower_call(query, node, name, location);

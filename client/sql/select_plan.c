@@ -1,4 +1,4 @@
-/* A SELECT from end to end; set operations and VALUES. */
+/* A SELECT from end to end. */
 #include "select_plan.h"
 #include "select_query.h"
 
@@ -148,7 +148,7 @@ static uint32_t lower_target(struct select_query *query, const struct select_tar
 
 /* ---- ORDER BY, LIMIT */
 
-static enum exec_direction direction_of(json_t *sort_by)
+enum exec_direction select_direction(json_t *sort_by)
 {
     const char *dir = json_string_value(json_object_get(sort_by, "sortby_dir"));
     const char *nulls = json_string_value(json_object_get(sort_by, "sortby_nulls"));
@@ -230,7 +230,7 @@ static enum exec_code sort_output(struct select_query *query, json_t *clause,
         }
         const struct plan_origin origin = sql_origin(&query->lowering, sql_node_location(node));
         keys[i] = (struct exec_sort_key){.expr = builder_column(plan, (uint32_t)at, &origin),
-                                         .direction = direction_of(sort_by)};
+                                         .direction = select_direction(sort_by)};
     }
     if (count > 0) {
         add_sort(query, &out->frame, keys, count);
@@ -238,10 +238,11 @@ static enum exec_code sort_output(struct select_query *query, json_t *clause,
     return EXEC_OK;
 }
 
-/* ORDER BY before the projection, where every column still is. */
-static enum exec_code sort_input(struct select_query *query, json_t *clause,
+/* The keys of ORDER BY before the projection, where every column still is; *keys_out is one a
+ * item. */
+static enum exec_code order_keys(struct select_query *query, json_t *clause,
                                  const struct select_targets *targets, const char *const *names,
-                                 const uint32_t *exprs)
+                                 const uint32_t *exprs, struct exec_sort_key **keys_out)
 {
     const uint32_t count = (uint32_t)json_array_size(clause);
     struct exec_sort_key *keys = builder_alloc(query->run->plan, (count + 1) * sizeof *keys);
@@ -253,16 +254,35 @@ static enum exec_code sort_input(struct select_query *query, json_t *clause,
         if (at < 0) {
             return query->run->err->code;
         }
-        keys[i].direction = direction_of(sort_by);
+        keys[i].direction = select_direction(sort_by);
         keys[i].expr = at > 0 ? exprs[at - 1] : select_expr(query, node);
         if (keys[i].expr == 0) {
             return query->run->err->code;
         }
     }
-    if (count > 0) {
-        add_sort(query, query->frame, keys, count);
-    }
+    *keys_out = keys;
     return EXEC_OK;
+}
+
+/* DISTINCT ON: of the rows with equal keys the first in ORDER BY stays. */
+static enum exec_code distinct_on(struct select_query *query, json_t *clause,
+                                  const struct select_targets *targets, const char *const *names,
+                                  const uint32_t *exprs, const struct exec_sort_key *order,
+                                  uint32_t order_count)
+{
+    const uint32_t count = (uint32_t)json_array_size(clause);
+    uint32_t *keys = builder_alloc(query->run->plan, (count + 1) * sizeof *keys);
+
+    for (uint32_t i = 0; i < count; i++) {
+        json_t *node = json_array_get(clause, i);
+        const int at = output_of(query, node, names, NULL, targets->count);
+        keys[i] = at < 0 ? 0 : at > 0 ? exprs[at - 1] : select_expr(query, node);
+        if (keys[i] == 0) {
+            return query->run->err->code;
+        }
+    }
+    return select_first_rows(query, keys, count, order, order_count,
+                             sql_node_location(json_array_get(clause, 0)));
 }
 
 static enum exec_code limit_number(struct select_query *query, json_t *node, int64_t fallback,
@@ -309,67 +329,11 @@ static enum exec_code add_limit(struct select_query *query, json_t *select,
     return EXEC_OK;
 }
 
-static void add_distinct(struct select_query *query, struct select_frame *frame)
+void select_distinct(struct select_query *query, struct select_frame *frame)
 {
     const struct exec_rel rel = {.kind = EXEC_REL_DISTINCT, .u.distinct.input = frame->rel};
 
     frame->rel = builder_rel(query->run->plan, &rel);
-}
-
-/* ---- set operations */
-
-static enum exec_code lower_set(struct select_query *query, json_t *select,
-                                struct select_output *out)
-{
-    struct select_run *run = query->run;
-    const char *op = json_string_value(json_object_get(select, "op"));
-    const bool all = json_is_true(json_object_get(select, "all"));
-    struct select_output right = {0};
-
-    if (select_lower(run, json_object_get(select, "larg"), query->outer, query->ctes, out) !=
-            EXEC_OK ||
-        select_lower(run, json_object_get(select, "rarg"), query->outer, query->ctes, &right) !=
-            EXEC_OK) {
-        return run->err->code;
-    }
-    out->one_row = false;
-    if (out->frame.count != right.frame.count) {
-        return EXEC_FAIL(run->err, EXEC_BAD_SPEC, "%s: the sides of %s have %u and %u columns",
-                         run->text->option, op + 6, out->frame.count, right.frame.count);
-    }
-    if (strcmp(op, "SETOP_UNION") == 0) {
-        uint32_t *inputs = builder_alloc(run->plan, 2 * sizeof *inputs);
-        inputs[0] = out->frame.rel;
-        inputs[1] = right.frame.rel;
-        const struct exec_rel rel = {.kind = EXEC_REL_UNION_ALL,
-                                     .u.union_all = {.inputs = inputs, .input_count = 2}};
-        out->frame.rel = builder_rel(run->plan, &rel);
-        for (uint32_t c = 0; c < out->frame.count; c++) { /* the common type is the engine's */
-            if (!exec_type_equal(&out->frame.columns[c].type, &right.frame.columns[c].type)) {
-                out->frame.columns[c].type = (struct exec_type){0};
-            }
-        }
-    } else {
-        struct select_join join = {
-            .kind = strcmp(op, "SETOP_EXCEPT") == 0 ? EXEC_JOIN_LEFT_ANTI : EXEC_JOIN_LEFT_SEMI,
-            .nulls_equal = true,
-        };
-        for (uint32_t c = 0; c < out->frame.count; c++) {
-            if (select_join_key(query, &join, builder_column(run->plan, c + 1, NULL),
-                                builder_column(run->plan, c + 1, NULL), 0) != EXEC_OK) {
-                return run->err->code;
-            }
-        }
-        if (all) {
-            return EXEC_FAIL(run->err, EXEC_NOT_IMPLEMENTED, "%s: %s ALL is not implemented yet",
-                             run->text->option, op + 6);
-        }
-        select_join_frames(query, &out->frame, &right.frame, &join);
-    }
-    if (!all) {
-        add_distinct(query, &out->frame);
-    }
-    return EXEC_OK;
 }
 
 /* ---- one SELECT */
@@ -383,12 +347,11 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
     uint32_t *exprs = builder_alloc(plan, (targets->count + 1) * sizeof *exprs);
     const char **names = builder_alloc(plan, (targets->count + 1) * sizeof *names);
 
-    if (json_is_object(json_array_get(distinct, 0)) &&
-        json_object_size(json_array_get(distinct, 0)) != 0) {
-        sql_refuse(&query->lowering, sql_node_location(json_array_get(distinct, 0)),
-                   EXEC_NOT_IMPLEMENTED, "DISTINCT ON is not implemented yet");
-        return EXEC_NOT_IMPLEMENTED;
-    }
+    const bool is_on = json_is_object(json_array_get(distinct, 0)) &&
+                       json_object_size(json_array_get(distinct, 0)) != 0;
+    const uint32_t order_count = (uint32_t)json_array_size(order);
+    struct exec_sort_key *keys = NULL;
+
     for (uint32_t t = 0; t < targets->count; t++) {
         names[t] = targets->items[t].name;
         exprs[t] = lower_target(query, &targets->items[t]);
@@ -396,16 +359,23 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
             return query->run->err->code;
         }
     }
-    if (distinct == NULL) {
-        if (sort_input(query, order, targets, names, exprs) != EXEC_OK ||
-            add_limit(query, select, query->frame, &out->one_row) != EXEC_OK) {
+    if (distinct == NULL || is_on) {
+        if (order_keys(query, order, targets, names, exprs, &keys) != EXEC_OK ||
+            (is_on &&
+             distinct_on(query, distinct, targets, names, exprs, keys, order_count) != EXEC_OK)) {
+            return query->run->err->code;
+        }
+        if (order_count > 0) {
+            add_sort(query, query->frame, keys, order_count);
+        }
+        if (add_limit(query, select, query->frame, &out->one_row) != EXEC_OK) {
             return query->run->err->code;
         }
         select_project(query, exprs, names, targets->count, out);
         return EXEC_OK;
     }
     select_project(query, exprs, names, targets->count, out);
-    add_distinct(query, &out->frame);
+    select_distinct(query, &out->frame);
     if (sort_output(query, order, targets, out) != EXEC_OK) {
         return query->run->err->code;
     }
@@ -432,10 +402,6 @@ static enum exec_code lower_select(struct select_query *query, json_t *select,
     enum exec_code code = EXEC_OK;
     size_t i;
 
-    if (json_object_get(select, "windowClause") != NULL) {
-        code = EXEC_FAIL(query->run->err, EXEC_NOT_IMPLEMENTED, "%s: WINDOW is not implemented yet",
-                         query->run->text->option);
-    }
     code = code == EXEC_OK ? select_from(query, select) : code;
     code = code == EXEC_OK ? check_correlated(query) : code;
     code = code == EXEC_OK ? read_targets(query, json_object_get(select, "targetList"), &targets)
@@ -448,6 +414,7 @@ static enum exec_code lower_select(struct select_query *query, json_t *select,
     {
         code = code == EXEC_OK ? select_conjunct(query, conjunct) : code;
     }
+    code = code == EXEC_OK ? select_windows(query, select, &targets) : code;
     code = code == EXEC_OK ? lower_lists(query, select, &targets, out) : code;
     json_decref(having);
     return code;
@@ -473,7 +440,7 @@ static enum exec_code lower_any(struct select_query *query, json_t *select,
         return lower_select(query, select, out);
     }
     const enum exec_code code =
-        is_set ? lower_set(query, select, out) : select_values(query, lists, out);
+        is_set ? select_set(query, select, out) : select_values(query, lists, out);
     if (code != EXEC_OK ||
         sort_output(query, json_object_get(select, "sortClause"), NULL, out) != EXEC_OK) {
         return query->run->err->code;

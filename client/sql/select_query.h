@@ -81,7 +81,9 @@ struct select_query {
     uint32_t key_count, call_count;
     const struct exec_grouping_set *sets; /* NULL: one of all keys */
     uint32_t set_count;
-    uint32_t set_id;    /* the column of set numbers behind the grouping */
+    uint32_t set_id;              /* the column of set numbers behind the grouping */
+    struct select_value *windows; /* calls with OVER, once they are columns of the frame */
+    uint32_t window_count;
     json_t *correlated; /* conjuncts of WHERE that name columns of `outer` (owned array) */
 };
 
@@ -207,6 +209,39 @@ void select_distinct_sets(struct select_query *query); /* GROUP BY DISTINCT */
 /* grouping(a, b): a bit an argument, the last one lowest; set where the key is not in the set. */
 uint32_t select_grouping(struct select_query *query, json_t *args, long location);
 
+/* ---- select_setop.c */
+
+enum exec_code select_set(struct select_query *query, json_t *select, struct select_output *out);
+
+/* ---- select_window.c */
+
+/* Keys and functions of one window relation; indices of expressions. */
+struct select_window {
+    const uint32_t *partition;
+    uint32_t partition_count;
+    const struct exec_sort_key *order;
+    uint32_t order_count;
+    const struct exec_named_window *functions;
+    uint32_t function_count;
+    int64_t limit; /* -1: none */
+};
+uint32_t select_window_rel(struct select_query *query, uint32_t input,
+                           const struct select_window *window);
+
+/* Every call with OVER in select list, DISTINCT ON and ORDER BY becomes a column of *query->frame.
+ */
+enum exec_code select_windows(struct select_query *query, json_t *select,
+                              const struct select_targets *targets);
+uint32_t select_window_value(struct select_query *query, json_t *node, long location);
+
+/* DISTINCT ON: of the rows of *query->frame with equal keys the first stays. */
+enum exec_code select_first_rows(struct select_query *query, const uint32_t *keys,
+                                 uint32_t key_count, const struct exec_sort_key *order,
+                                 uint32_t order_count, long location);
+
+/* A column more: the how-many-th a row is of those equal to it. */
+void select_number_equal_rows(struct select_query *query, struct select_frame *frame);
+
 /* ---- select_sublink.c */
 
 /* A subquery as a value. */
@@ -220,7 +255,9 @@ bool select_sublink_condition(struct select_query *query, json_t *conjunct,
 
 enum exec_code select_lower(struct select_run *run, json_t *select, struct select_query *outer,
                             const struct select_cte *ctes, struct select_output *out);
+void select_distinct(struct select_query *query, struct select_frame *frame);
 enum exec_code select_with(struct select_query *query, json_t *select);
+enum exec_direction select_direction(json_t *sort_by); /* the body of a SortBy */
 
 /* ---- select_values.c */
 

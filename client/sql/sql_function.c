@@ -157,7 +157,7 @@ uint32_t sql_lower_function(struct sql_lowering *lowering, json_t *body, long lo
     }
     if (json_object_get(body, "over") != NULL) {
         return sql_refuse(lowering, location, EXEC_NOT_IMPLEMENTED,
-                          "window functions are not implemented yet");
+                          "window functions are for 'morsel sql' only");
     }
     if (sql_is_aggregate(name)) {
         return sql_lower_aggregate(lowering, name, body, location);

@@ -204,6 +204,35 @@ select id, id in (select k + 1 from n where n.k = o.id or n.k is null) from o
 select count(distinct id), avg(id), count(distinct city) from o
 select city, count(distinct id) filter (where id > 1), sum(distinct id) from o group by city
 select min(x) from (select id % 2 as x, max(amount) as m from o group by id % 2) t where m > 0
+select id, row_number() over (order by id desc) from o
+select k, v, rank() over (partition by k order by v), dense_rank() over (partition by k order by v) from n
+select id, rank() over w, dense_rank() over (w order by id) + 1, row_number() over (order by amount, id) from o window w as (partition by city)
+select k, v, rank() over (order by k desc nulls last, v), rank() over (order by k nulls first) from n
+select k, v, rank() over (), dense_rank() over (partition by v) from n
+select id from (select id, row_number() over (partition by city order by amount desc nulls last, id) r from o) t where r <= 1
+select k, v from (select *, rank() over (partition by k order by v) r from n) t where r < 2
+select k, v from (select *, dense_rank() over (order by k desc) r from n) t where 2 >= r and k > 1
+select k, v, r from (select *, rank() over (partition by k order by v nulls first) r from n) t where r = 2
+select k, v from (select *, row_number() over (partition by k, v) r from n) t where r > 1
+select city, count(*), rank() over (order by count(*) desc), dense_rank() over (order by sum(amount)) from o group by city
+select city, rank() over (partition by count(*) order by city) r from o group by city having count(*) > 1 order by r desc, city
+select id from o order by row_number() over (order by city nulls first, id desc)
+select id, amount * rank() over (order by amount) as x from o order by x nulls first, id
+select count(*) from (select rank() over (order by id) from empty, o) t
+select upper(city), rank() over (partition by upper(city) order by extract(year from day)) from o
+select x.r, p.name from (select id, row_number() over (order by id desc) r from o) x join p on p.id = x.r
+select distinct rank() over (order by city) from o
+select distinct on (city) city, id from o order by city, id desc
+select distinct on (city) city, id, amount from o order by city nulls first, amount desc nulls last, id limit 2
+select distinct on (k, v) k, v from n
+select distinct on (c) k as c, v from n order by c, v desc nulls last
+select distinct on (city) city, count(*) from o group by city, id order by city
+select k from n intersect all select id from o
+select k from n except all select id from o
+select k, v from n except all (select k, v from n where v is null limit 2)
+select k from n intersect all (select k from n where k is null or k = 3 union all select 3)
+select k from n except all select k from n
+select k from empty except all select id from o
 """.strip().splitlines()
 
 ON_FLIGHTS = """
@@ -220,6 +249,12 @@ select dest, max(arr_delay) from flights where arr_delay is not null group by de
 select distinct origin, dest from flights where dest like 'S%'
 select origin, carrier, month, count(*), avg(arr_delay), sum(distance), max(tailnum), stddev_pop(dep_delay) from flights group by cube(origin, carrier, month)
 select origin, dest, count(distinct carrier), median(arr_delay), grouping(origin, dest) from flights group by rollup(origin, dest) having count(*) > 500
+select count(*), sum(r), max(d) from (select rank() over (partition by carrier, month order by arr_delay) r, dense_rank() over (order by distance) d from flights) t
+select carrier, dest, c from (select carrier, dest, count(*) c, row_number() over (partition by carrier order by count(*) desc, dest) r from flights group by carrier, dest) t where r <= 3
+select origin, arr_delay, sum(n) from (select origin, arr_delay, 1 n, rank() over (partition by origin, month order by arr_delay desc nulls last) r from flights) t where r <= 5 group by 1, 2
+select distinct on (tailnum) tailnum, time_hour, flight from flights where tailnum like 'N1%' order by tailnum, time_hour, flight
+select count(*), sum(distance) from (select tailnum, distance from flights except all select tailnum, distance from flights where month < 6) t
+select count(*), sum(distance) from (select tailnum, distance from flights where month > 3 intersect all select tailnum, distance from flights where month < 6) t
 """.strip().splitlines()
 
 # Statement, and what the message must hold.
@@ -233,8 +268,16 @@ REFUSED = [
     ("select grouping(city) from o group by rollup(id)", "byte 17: an argument of grouping() must be a key"),
     ("select grouping(city) from o", "byte 8: grouping() takes 1 to 32 keys"),
     ("select city from o group by rollup(sum(id))", "byte 36: an aggregate in GROUP BY"),
-    ("select row_number() over (order by id) from o", "byte 8: window functions"),
-    ("select distinct on (id) id from o", "DISTINCT ON"),
+    ("select id, lag(id) over (order by id) from o", "byte 12: the window function lag() is not implemented yet"),
+    ("select sum(id) over (order by id) from o", "byte 8: the window function sum() is not implemented yet"),
+    ("select id from o where rank() over (order by id) < 2", "byte 24: window functions are allowed in the select list"),
+    ("select rank() over (order by rank() over (order by id)) from o", "byte 30: window functions are allowed"),
+    ("select rank() over (order by id rows 2 preceding) from o", "byte 8: rank() OVER a frame"),
+    ("select rank() over w from o", "byte 20: there is no window called 'w'"),
+    ("select rank() over (w order by id) from o window w as (order by id)", "byte 20: a window cannot override"),
+    ("select rank(id) over (order by id) from o", "byte 8: rank() takes no arguments"),
+    ("select rank() over (order by nope) from o", "byte 30: no column 'nope'"),
+    ("select city, rank() over (order by id) from o group by city", "byte 36: column 'id' must be in GROUP BY"),
     ("with recursive t as (select 1) select * from t", "WITH RECURSIVE"),
     ("select id from o order by 3", "byte 27: ORDER BY: there is no column 3"),
     ("select id from o limit -1", "LIMIT"),
@@ -242,7 +285,6 @@ REFUSED = [
     ("select id from o; select 1", "one statement"),
     ("insert into o values (1)", "not an expression"),
     ("select (select id from o)", "must give one row"),
-    ("select id from o except all select k from n", "EXCEPT ALL"),
     ("select x.id from o x, p x", "two inputs called 'x'"),
     ("select z.id from o", "no table in FROM is called 'z'"),
     ("select id + 'a' from o", "the text 'a' stands beside int64"),
