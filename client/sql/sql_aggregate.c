@@ -46,6 +46,7 @@ static const struct aggregate_name {
     {"string_agg", EXEC_AGG_STRING_AGG, MEASURE_SEPARATOR},
     {"group_concat", EXEC_AGG_STRING_AGG, MEASURE_SEPARATOR},
     {"listagg", EXEC_AGG_STRING_AGG, MEASURE_SEPARATOR},
+    {"histogram", EXEC_AGG_HISTOGRAM, MEASURE_PLAIN},
     {"approx_count_distinct", EXEC_AGG_APPROX_COUNT_DISTINCT, MEASURE_PLAIN},
     {"approx_quantile", EXEC_AGG_APPROX_QUANTILE, MEASURE_FRACTION},
 };
@@ -64,7 +65,6 @@ static const struct aggregate_name *find(const char *name)
  * they are. */
 static const char *const unknown[] = {
     "array_agg",
-    "histogram",
     "regr_slope",
     "list",
 };

@@ -76,6 +76,15 @@ static bool lower_order(struct sql_lowering *inside, json_t *clause, struct exec
     return true;
 }
 
+static void lower_own_order(struct sql_lowering *inside, struct exec_measure *measure)
+{
+    struct exec_sort_key *key = builder_alloc(inside->plan, sizeof *key);
+
+    *key = (struct exec_sort_key){.expr = measure->args[0], .direction = EXEC_DESC_NULLS_LAST};
+    measure->order = key;
+    measure->order_count = 1;
+}
+
 /* f(parameter) WITHIN GROUP (ORDER BY x) is f(x, parameter). */
 static bool lower_within_group(struct sql_lowering *inside, const char *name,
                                enum sql_measure_shape shape, json_t *body, long location,
@@ -89,13 +98,16 @@ static bool lower_within_group(struct sql_lowering *inside, const char *name,
         json_array_size(args) != (shape == MEASURE_FRACTION ? 1 : 0)) {
         return refuse(inside, location, name, "no such WITHIN GROUP");
     }
-    if (shape == MEASURE_FRACTION && sql_sort_direction(sort_by, false) >= EXEC_DESC_NULLS_LAST) {
-        sql_refuse(inside, location, EXEC_NOT_IMPLEMENTED,
-                   "WITHIN GROUP (ORDER BY ... DESC) is not implemented yet");
+    if (!lower_arguments(inside, &node, 1, measure)) {
         return false;
     }
-    return lower_arguments(inside, &node, 1, measure) &&
-           (shape == MEASURE_MODE ||
+    if (sql_sort_direction(sort_by, false) >= EXEC_DESC_NULLS_LAST) {
+        if (measure->function == EXEC_AGG_APPROX_QUANTILE) {
+            return refuse(inside, location, name, "no descending order");
+        }
+        lower_own_order(inside, measure);
+    }
+    return (shape == MEASURE_MODE ||
             lower_parameter(inside, json_array_get(args, 0), name, "a constant fraction", measure));
 }
 

@@ -48,6 +48,7 @@ static bool same_state(const struct group_aggregate *a, const struct group_aggre
         case GROUP_KERNEL:
         case GROUP_HASHED: return a->kernel->update == b->kernel->update;
         case GROUP_SET:
+        case GROUP_TALLY:
         case GROUP_BAG: return true;
         default: return false;
     }
@@ -116,8 +117,7 @@ static enum exec_code init_aggregate(struct group *group, uint32_t m, struct exe
         .keeps_nulls = measure->function == EXEC_AGG_FIRST || measure->function == EXEC_AGG_LAST,
         .owns_input = has_input(measure),
         .owns_state = true};
-    group->keeps_rows =
-        group->keeps_rows || aggregate->form == GROUP_SET || aggregate->form == GROUP_BAG;
+    group->keeps_rows = group->keeps_rows || group_form_keeps(aggregate->form);
     share(group, m);
     if (aggregate->owns_input) {
         add_inputs(group, aggregate, input_types);

@@ -12,10 +12,36 @@
 
 struct group;
 
-enum group_form { GROUP_KERNEL, GROUP_PAIR, GROUP_HASHED, GROUP_BEST, GROUP_SET, GROUP_BAG };
-enum group_takes { TAKES_ANY, TAKES_NUMBER, TAKES_REAL, TAKES_INTEGER, TAKES_BOOL, TAKES_TEXT };
-enum group_gives { GIVES_SAME, GIVES_INT64, GIVES_FLOAT64, GIVES_SUM };
-enum { AGG_ORDER = 1, AGG_FRACTION = 2, AGG_SEPARATOR = 4, AGG_ONCE = 8 };
+enum group_form {
+    GROUP_KERNEL,
+    GROUP_PAIR,
+    GROUP_HASHED,
+    GROUP_BEST,
+    GROUP_SET,
+    GROUP_BAG,
+    GROUP_TALLY
+};
+enum group_takes {
+    TAKES_ANY,
+    TAKES_NUMBER,
+    TAKES_REAL,
+    TAKES_INTEGER,
+    TAKES_BOOL,
+    TAKES_TEXT,
+    TAKES_PRINTED
+};
+enum group_gives { GIVES_SAME, GIVES_INT64, GIVES_FLOAT64, GIVES_SUM, GIVES_TEXT };
+enum { AGG_ORDER = 1, AGG_FRACTION = 2, AGG_SEPARATOR = 4, AGG_ONCE = 8, AGG_OWN_ORDER = 16 };
+
+/* States that hold rows: every one, or each value once; the latter as a set. */
+static inline bool group_form_is_set(enum group_form form)
+{
+    return form == GROUP_SET || form == GROUP_TALLY;
+}
+static inline bool group_form_keeps(enum group_form form)
+{
+    return group_form_is_set(form) || form == GROUP_BAG;
+}
 
 /* A line of op/aggregate.def. */
 struct group_function {

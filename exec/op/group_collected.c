@@ -308,6 +308,9 @@ enum push_result group_collected_column(const struct group *group, struct pipe_r
     uint64_t *valid = nu_arena_calloc(run->scratch, BATCH_WORDS * sizeof *valid, 8);
     void *data;
 
+    if (function == EXEC_AGG_HISTOGRAM) {
+        return group_histogram_column(group, run, m, rows, count, out);
+    }
     if (aggregate->form == GROUP_BEST || function == EXEC_AGG_MODE ||
         function == EXEC_AGG_QUANTILE_DISC) {
         return chosen_column(group, run, aggregate, rows, count, out);

@@ -111,6 +111,16 @@ static const char *read_tuple(const struct group_aggregate *aggregate, struct st
     uint8_t there;
 
     memset(tuple, 0, layout->row_bytes);
+    if (aggregate->form == GROUP_TALLY) {
+        uint64_t count;
+        if (!state_read_u64(in, &count)) {
+            return "a row is cut short";
+        }
+        if (count == 0 || count > UINT64_C(1) << AGG_STATE_COUNT_MAX_BITS) {
+            return "a count is 0 or above 2^40";
+        }
+        *tuple_tally(tuple) = count;
+    }
     for (uint32_t c = 0; c < layout->column_count; c++) {
         const struct row_column *column = &layout->columns[c];
         const struct exec_type *type =
@@ -159,7 +169,7 @@ static bool take_tuples(const struct group *group, uint32_t m, struct state_read
         if (why != NULL) {
             return fail_state(group, m, why);
         }
-        if (aggregate->form == GROUP_SET) {
+        if (group_form_is_set(aggregate->form)) {
             hash_tuple(group, aggregate, tuple);
         }
         if (!group_tuple_take(aggregate, state, tuple, strings)) {
@@ -184,8 +194,7 @@ static bool take_state(const struct group *group, uint32_t m, const struct strin
     if (why != NULL) {
         return fail_state(group, m, why);
     }
-    if (aggregate->form == GROUP_BEST || aggregate->form == GROUP_SET ||
-        aggregate->form == GROUP_BAG) {
+    if (aggregate->form == GROUP_BEST || group_form_keeps(aggregate->form)) {
         return take_tuples(group, m, &in, state, strings);
     }
     switch (agg_state_take(group_state_kind(aggregate), group_state_type(aggregate),

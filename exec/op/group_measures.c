@@ -327,8 +327,7 @@ static enum push_result measure_column(const struct group *group, struct pipe_ru
     if (group->plan.is_partial) {
         return group_state_column(group, run, m, rows, count, out);
     }
-    if (aggregate->form == GROUP_BEST || aggregate->form == GROUP_SET ||
-        aggregate->form == GROUP_BAG) {
+    if (aggregate->form == GROUP_BEST || group_form_keeps(aggregate->form)) {
         return group_collected_column(group, run, m, rows, count, out);
     }
     uint64_t *valid = nu_arena_calloc(run->scratch, BATCH_WORDS * sizeof *valid, 8);

@@ -30,7 +30,7 @@ struct tuple_cursor tuple_cursor_begin(const struct group_aggregate *aggregate,
 {
     const void *state = row + aggregate->state_offset;
 
-    if (aggregate->form == GROUP_SET) {
+    if (group_form_is_set(aggregate->form)) {
         return (struct tuple_cursor){.set = state};
     }
     const struct tuple_bag *bag = state;
@@ -63,8 +63,8 @@ uint64_t tuple_count(const struct group_aggregate *aggregate, const unsigned cha
 {
     const void *state = row + aggregate->state_offset;
 
-    return aggregate->form == GROUP_SET ? ((const struct tuple_set *)state)->count
-                                        : ((const struct tuple_bag *)state)->count;
+    return group_form_is_set(aggregate->form) ? ((const struct tuple_set *)state)->count
+                                              : ((const struct tuple_bag *)state)->count;
 }
 
 /* ---- prefixes -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ void group_state_header(const struct group_aggregate *aggregate, struct state_wr
 {
     const struct group_measure *measure = &aggregate->measure;
     const bool counts = group_measure_counts(measure);
-    const uint8_t forms[] = {[GROUP_BEST] = 1, [GROUP_SET] = 2, [GROUP_BAG] = 3};
+    const uint8_t forms[] = {[GROUP_BEST] = 1, [GROUP_SET] = 2, [GROUP_BAG] = 3, [GROUP_TALLY] = 4};
 
     state_write_u8(out, GROUP_STATE_VERSION);
     state_write_u8(out, (uint8_t)measure->function);
@@ -41,6 +41,9 @@ void group_state_header(const struct group_aggregate *aggregate, struct state_wr
 static void write_tuple(const struct group_aggregate *aggregate, const unsigned char *tuple,
                         struct state_writer *out)
 {
+    if (aggregate->form == GROUP_TALLY) {
+        state_write_u64(out, *tuple_tally((unsigned char *)(uintptr_t)tuple));
+    }
     for (uint32_t c = 0; c < aggregate->tuple.column_count; c++) {
         const struct row_column *column = &aggregate->tuple.columns[c];
         const unsigned char *value = tuple + column->offset;
@@ -96,6 +99,7 @@ static enum exec_code write_state(const struct group *group,
             }
             return EXEC_OK;
         case GROUP_SET:
+        case GROUP_TALLY:
         case GROUP_BAG: return write_tuples(group, aggregate, row, scratch, out);
         default:
             agg_state_write(group_state_kind(aggregate), group_state_type(aggregate), state, out);

@@ -7,14 +7,16 @@
 /* PARTIAL gives states instead of results, FINAL takes states instead of values: a binary value a
  * group and measure. Little-endian:
  *
- *   u8 version (1) | u8 function | u8 form: 0 a kernel's state, 1 BEST, 2 SET, 3 BAG | u8 columns
+ *   u8 version (1) | u8 function | u8 form: 0 a kernel's state, 1 BEST, 2 SET, 3 BAG, 4 TALLY |
+ *   u8 columns
  *   per column: u8 type (enum exec_type_kind) | u8 scale of a decimal, unit of a timestamp, else 0
  *   the state
  *
  * The columns are the argument, then the second one or the order's keys; a count has none. Behind a
- * kernel's header follows what kernel/agg_state.h says. BEST, SET and BAG keep rows of the columns,
- * in the aggregate's order: at most one, each value once, all of them. A row is a value a column:
- * u8 0 for NULL, or u8 1 and the value as Arrow stores it, texts as u32 length and bytes.
+ * kernel's header follows what kernel/agg_state.h says. BEST, SET, BAG and TALLY keep rows of the
+ * columns, in the aggregate's order: at most one, each value once, all of them. A row is (of a
+ * TALLY, behind its u64 count) a value a column: u8 0 for NULL, or u8 1 and the value as Arrow
+ * stores it, texts as u32 length and bytes.
  *
  * The same rows give the same bytes. A NULL state is one of no rows. */
 enum { GROUP_STATE_VERSION = 1, GROUP_STATE_BYTES_MAX = 1 << 30 };

@@ -236,9 +236,7 @@ static uint32_t emit_count(const struct group *group, const struct group_partiti
             partition->chunk->rows + (size_t)(partition->row + i) * partition->table->row_bytes;
         for (uint32_t m = 0; m < group->plan.measure_count; m++) {
             const struct group_aggregate *aggregate = &group->aggregates[m];
-            kept += aggregate->form == GROUP_SET || aggregate->form == GROUP_BAG
-                        ? tuple_count(aggregate, row)
-                        : 0;
+            kept += group_form_keeps(aggregate->form) ? tuple_count(aggregate, row) : 0;
         }
         if (kept > GROUP_EMIT_KEPT_ROWS) {
             return i + 1;

@@ -29,7 +29,8 @@ enum {
     GROUP_BACKLOG_BYTES = 8 << 20, /* strings included */
     GROUP_UNPARTITIONED_ROWS = 4 << 10, /* of all hot tables: below, one unit merges everything */
     GROUP_EMIT_KEPT_ROWS = 32 << 10, /* sorted for one batch of output, but for one group's own */
-    GROUP_WINDOW_ROWS = 64 << 10,    /* between two judgements of the hot table's use */
+    GROUP_HISTOGRAM_VALUES_MAX = 64 << 10,
+    GROUP_WINDOW_ROWS = 64 << 10, /* between two judgements of the hot table's use */
 };
 
 struct group_aggregate {
@@ -100,6 +101,13 @@ struct group {
 
 extern const struct sink_kind group_sink_kind;
 extern const struct source_kind group_source_kind;
+
+/* Results of HISTOGRAM: "{value=count, ...}", values ascending and written as casts to utf8 write
+ * them; a text is quoted where it could be read otherwise. EXEC_LIMIT: more than
+ * GROUP_HISTOGRAM_VALUES_MAX values. */
+enum push_result group_histogram_column(const struct group *group, struct pipe_run *run, uint32_t m,
+                                        unsigned char *const *rows, uint32_t count,
+                                        struct vec *out);
 
 enum push_result group_fail(const struct group *group, struct exec_error *err);
 enum push_result group_fail_overflow(const struct group *group, uint32_t measure);

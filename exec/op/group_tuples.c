@@ -15,7 +15,7 @@ enum {
 
 static bool keeps_tuples(enum group_form form)
 {
-    return form == GROUP_BEST || form == GROUP_SET || form == GROUP_BAG;
+    return form == GROUP_BEST || group_form_keeps(form);
 }
 
 bool group_tuples_init(const struct group *group, struct group_aggregate *aggregate)
@@ -37,10 +37,12 @@ bool group_tuples_init(const struct group *group, struct group_aggregate *aggreg
         types[1 + o] = *expr_type(measure->others[o]);
     }
     aggregate->state_bytes = aggregate->form == GROUP_BEST  ? sizeof(struct tuple_best)
-                             : aggregate->form == GROUP_SET ? sizeof(struct tuple_set)
-                                                            : sizeof(struct tuple_bag);
+                             : aggregate->form == GROUP_BAG ? sizeof(struct tuple_bag)
+                                                            : sizeof(struct tuple_set);
     return row_layout_init(&aggregate->tuple, arena, types, count,
-                           aggregate->form == GROUP_SET ? sizeof(uint64_t) : 0);
+                           aggregate->form == GROUP_SET     ? sizeof(uint64_t)
+                           : aggregate->form == GROUP_TALLY ? TALLY_PREFIX_BYTES
+                                                            : 0);
 }
 
 /* ---- order --------------------------------------------------------------------------------------
@@ -249,6 +251,9 @@ static bool set_add(const struct row_layout *layout, struct tuple_set *set, unsi
         return false;
     }
     unsigned char **slot = set_slot(layout, set, tuple);
+    if (*slot != NULL && layout->prefix_bytes == TALLY_PREFIX_BYTES) {
+        *tuple_tally(*slot) += *tuple_tally(tuple);
+    }
     if (*slot != NULL) {
         return true;
     }
@@ -342,7 +347,8 @@ bool group_tuple_take(const struct group_aggregate *aggregate, void *state, unsi
 {
     switch (aggregate->form) {
         case GROUP_BEST: return best_take(aggregate, state, tuple, strings);
-        case GROUP_SET: return set_add(&aggregate->tuple, state, tuple, false, strings);
+        case GROUP_SET:
+        case GROUP_TALLY: return set_add(&aggregate->tuple, state, tuple, false, strings);
         default: return bag_add(&aggregate->tuple, state, tuple, strings);
     }
 }
@@ -358,7 +364,7 @@ bool group_tuples_update(const struct group *group, const struct group_aggregate
     bool ok = true;
 
     assert(layout->row_bytes <= TUPLE_BYTES_MAX);
-    if (aggregate->form == GROUP_SET) {
+    if (group_form_is_set(aggregate->form)) {
         hash_keys(from->batch, inputs, layout->column_count, group->job->hash_bits_kept, hashes);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
@@ -368,8 +374,11 @@ bool group_tuples_update(const struct group *group, const struct group_aggregate
             continue;
         }
         tuple_borrow(layout, inputs, row, tuple);
-        if (aggregate->form == GROUP_SET) {
+        if (group_form_is_set(aggregate->form)) {
             memcpy(tuple, &hashes[positions[i]], sizeof hashes[0]);
+        }
+        if (aggregate->form == GROUP_TALLY) {
+            *tuple_tally(tuple) = 1;
         }
         ok = group_tuple_take(aggregate, state, tuple, strings);
     }
@@ -409,6 +418,7 @@ bool group_tuples_combine(const struct group_aggregate *aggregate, unsigned char
         switch (aggregate->form) {
             case GROUP_BEST: best_join(aggregate, state, other); break;
             case GROUP_SET:
+            case GROUP_TALLY:
                 if (!set_join(&aggregate->tuple, state, other, strings)) {
                     return false;
                 }

@@ -11,13 +11,20 @@ struct tuple_best { /* BEST: the tuple that comes first in the aggregate's order
     unsigned char *tuple;
 };
 
-/* SET: each value once. Open addressing at half full at most; a tuple starts with its hash. */
+/* SET: each value once. Open addressing at half full at most; a tuple starts with its hash; of a
+ * TALLY how often it was there follows. */
 struct tuple_set {
     unsigned char **slots;
     uint64_t count;
     uint32_t slot_bits; /* 0: no slots yet */
     uint32_t unused;
 };
+
+enum { TALLY_PREFIX_BYTES = 16 };
+static inline uint64_t *tuple_tally(unsigned char *tuple)
+{
+    return (uint64_t *)(void *)(tuple + sizeof(uint64_t));
+}
 
 struct tuple_chunk {
     struct tuple_chunk *next;

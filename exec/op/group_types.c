@@ -52,6 +52,7 @@ static bool function_takes(const struct group_function *function, const struct e
         case TAKES_INTEGER: return exec_type_is_integer(argument->kind);
         case TAKES_BOOL: return argument->kind == EXEC_TYPE_BOOL;
         case TAKES_TEXT: return argument->kind == EXEC_TYPE_UTF8;
+        case TAKES_PRINTED: return argument->kind != EXEC_TYPE_BINARY;
         default: return true;
     }
 }
@@ -78,6 +79,7 @@ static struct exec_type result_type(const struct group_function *function,
         case GIVES_INT64: return (struct exec_type){.kind = EXEC_TYPE_INT64};
         case GIVES_FLOAT64: return (struct exec_type){.kind = EXEC_TYPE_FLOAT64};
         case GIVES_SUM: return sum_type(argument);
+        case GIVES_TEXT: return (struct exec_type){.kind = EXEC_TYPE_UTF8};
         default: return *argument;
     }
 }
@@ -109,7 +111,8 @@ static enum exec_code implemented(const struct group_measure *measure, struct ex
     const struct exec_type *type = measure->argument == NULL ? &real : expr_type(measure->argument);
 
     /* Rows that are kept need no kernel, but for a set whose values go through one at the end. */
-    const bool kept = form == GROUP_BEST || functions[measure->function].form == GROUP_BAG;
+    const enum group_form plain = functions[measure->function].form;
+    const bool kept = form == GROUP_BEST || plain == GROUP_BAG || plain == GROUP_TALLY;
     if (!kept && group_kernel(measure, type) == NULL) {
         return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "aggregate function %s%s",
                          group_function_name(measure->function),
@@ -138,6 +141,17 @@ static enum exec_code cast_arguments(struct nu_arena *arena, const struct group_
                    EXEC_OK
                ? err->code
                : expr_cast(arena, measure->others[0], &real, &measure->others[0], err);
+}
+
+/* The argument's own order: quantiles, mode. */
+static void settle_own_order(struct group_measure *measure)
+{
+    const struct group_function *function = group_function(measure->function);
+
+    if ((function->extras & AGG_OWN_ORDER) != 0 && measure->other_count != 0) {
+        measure->own_direction = measure->directions[0];
+        measure->other_count = 0;
+    }
 }
 
 /* A distinct order can only be that of the value itself, which ties are broken by anyway. */
@@ -181,6 +195,7 @@ enum exec_code group_measure_bind(struct nu_arena *arena, struct group_measure *
     const struct exec_type *argument =
         measure->argument == NULL ? NULL : expr_type(measure->argument);
 
+    settle_own_order(measure);
     if (group_measure_type(measure->function, argument, &measure->type, err) != EXEC_OK ||
         cast_arguments(arena, group_function(measure->function), measure, err) != EXEC_OK ||
         settle_distinct(measure, err) != EXEC_OK) {

@@ -401,7 +401,15 @@ static enum exec_code check_measure_extras(const struct checker *checker,
     const bool wants_fraction = (function->extras & AGG_FRACTION) != 0;
     const bool takes_parameter = wants_fraction || (function->extras & AGG_SEPARATOR) != 0;
 
-    if (measure->order_count != 0 && (function->extras & AGG_ORDER) == 0) {
+    const bool own_order = (function->extras & AGG_OWN_ORDER) != 0;
+    const bool is_final = measure->argument_type_count != 0; /* its order is not read */
+
+    if (own_order && measure->order_count != 0 &&
+        (measure->order_count > 1 || (!is_final && measure->order[0].expr != measure->args[0]))) {
+        return BAD("aggregate.measures '%s': %s can be ordered by its argument only", measure->name,
+                   function->text);
+    }
+    if (measure->order_count != 0 && !own_order && (function->extras & AGG_ORDER) == 0) {
         return BAD("aggregate.measures '%s': %s takes no order", measure->name, function->text);
     }
     if (check_count(checker, measure->order_count, 0, EXEC_KEYS_MAX, "aggregate.measures.order") !=

@@ -59,6 +59,14 @@ select string_agg(distinct city, ';' order by city desc) from o
 select city, median(amount), quantile_cont(amount, 0.25), quantile_disc(id, 0.5) from o group by city
 select percentile_cont(0.5) within group (order by amount), percentile_disc(0.3) within group (order by id) from o
 select mode(c), mode() within group (order by c) from w
+select histogram(city), histogram(id), histogram(distinct city) filter (where id > 1), histogram(day) from o | select histogram(city)::varchar, histogram(id)::varchar, histogram(distinct city) filter (where id > 1)::varchar, histogram(day)::varchar from o
+select k, histogram(v) from n group by k | select k, histogram(v)::varchar from n group by k
+select histogram(k) from empty
+select percentile_cont(0.25) within group (order by amount desc), percentile_disc(0.25) within group (order by amount desc), percentile_disc(0.75) within group (order by id desc) from o
+select a, percentile_disc(0.4) within group (order by b desc) from w group by a
+select mode() within group (order by k desc) from n where k < 4 and v is not null
+select min(day), max(day), min(city), max(city), min(amount > 1), max(amount > 1) from o
+select count(distinct city) filter (where id > 1), string_agg(distinct city, '+' order by city) filter (where id < 4), bit_or(distinct id), corr(id, amount) filter (where id > 1) from o
 select first(city order by amount desc nulls last), last(city order by id), any_value(city order by id) from o
 select arg_min(city, amount), max_by(id, amount) from o
 select bool_and(amount > 0), bool_or(id > 4), every(id > 0) from o | select bool_and(amount > 0), bool_or(id > 4), bool_and(id > 0) from o

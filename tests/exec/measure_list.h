@@ -60,6 +60,11 @@ static inline void measure_add(struct spec_builder *b, enum exec_aggregate_funct
         measure->order = spec_memory(b, order, sizeof order);
         measure->order_count = 2;
     }
+    if ((about->extras & AGG_OWN_ORDER) != 0 && variant == 2) {
+        const struct exec_sort_key own = {.expr = at[c], .direction = EXEC_DESC_NULLS_LAST};
+        measure->order = spec_memory(b, &own, sizeof own);
+        measure->order_count = 1;
+    }
     if ((about->extras & AGG_FRACTION) != 0) {
         measure->parameters = spec_memory(b, &literal, sizeof literal);
         measure->parameter_count = 1;
@@ -81,7 +86,7 @@ static inline uint32_t measure_list(struct spec_builder *b, bool big)
         const struct group_function *about = group_function(function);
         for (uint32_t c = 0; c < MEASURE_COLUMNS; c++) {
             for (uint32_t variant = 0; variant < (c == 2 || c == 3 ? 3U : 2U); variant++) {
-                const bool keeps = about->form == GROUP_BAG || variant == 1;
+                const bool keeps = group_form_keeps((enum group_form)about->form) || variant == 1;
                 if (measure_takes(about, measure_columns[c]) && !(big && keeps) &&
                     !(about->argument_count == 0 && c > 0) &&
                     !(about->argument_count == 2 && measure_columns[c] != 'i' &&

@@ -196,6 +196,7 @@ enum exec_aggregate_function {
     EXEC_AGG_BIT_AND,
     EXEC_AGG_BIT_OR,
     EXEC_AGG_BIT_XOR,
+    EXEC_AGG_HISTOGRAM,
     EXEC_AGG_FUNCTION_COUNT
 };
 
