@@ -18,6 +18,11 @@ bool expr_is_column(const struct expr *expr, uint32_t *column_out)
     return true;
 }
 
+const struct expr *expr_cast_argument(const struct expr *expr)
+{
+    return expr->kind == EXPR_CAST && !expr->null_on_failure ? expr->args[0] : NULL;
+}
+
 bool expr_is_call(const struct expr *expr, const char *function, struct expr *const **args_out,
                   uint32_t *arg_count_out)
 {

@@ -48,6 +48,8 @@ bool expr_common_type(const struct exec_type *a, const struct exec_type *b,
 
 const struct exec_type *expr_type(const struct expr *expr);
 bool expr_is_column(const struct expr *expr, uint32_t *column_out); /* 0-based */
+/* What a cast casts; NULL: it is no cast, or one that turns failures into nulls. */
+const struct expr *expr_cast_argument(const struct expr *expr);
 /* Whether it is a call of that function; then its arguments. */
 bool expr_is_call(const struct expr *expr, const char *function, struct expr *const **args_out,
                   uint32_t *arg_count_out);

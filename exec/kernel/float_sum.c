@@ -2,6 +2,7 @@
 
 #include "kernel/big_magnitude.h"
 
+#include <assert.h>
 #include <math.h>
 
 void float_sum_raise(struct float_sum *sum, int32_t bins)
@@ -19,6 +20,31 @@ void float_sum_raise(struct float_sum *sum, int32_t bins)
 void float_sum_add_special(struct float_sum *sum, double value)
 {
     sum->flags |= isnan(value) ? FLOAT_SUM_NAN : value > 0 ? FLOAT_SUM_PLUS : FLOAT_SUM_MINUS;
+}
+
+void float_sum_open(struct float_sum *sum, int32_t exponent)
+{
+    const int32_t lowest = (exponent - FLOAT_SUM_EXPONENT_MIN) / FLOAT_SUM_BIN_BITS;
+    sum->bins = (int16_t)(lowest + FLOAT_SUM_BINS);
+}
+
+void float_sum_place(struct float_sum *sum, __int128 value, int32_t exponent)
+{
+    const int32_t place = exponent - FLOAT_SUM_EXPONENT_MIN;
+    const uint32_t shift = (uint32_t)place % FLOAT_SUM_BIN_BITS;
+    int32_t bin = place / FLOAT_SUM_BIN_BITS - (sum->bins - FLOAT_SUM_BINS);
+
+    assert(bin >= 0 && bin < FLOAT_SUM_BINS - 1);
+    /* The first piece fills a bin up, the rest is the whole bins' above it. */
+    float_sum_add_bin(sum, bin++, (int64_t)((uint64_t)value << shift & UINT32_MAX));
+    value >>= FLOAT_SUM_BIN_BITS - shift;
+    for (; bin < FLOAT_SUM_BINS - 1; bin++) {
+        float_sum_add_bin(sum, bin, (int64_t)((uint64_t)value & UINT32_MAX));
+        value >>= FLOAT_SUM_BIN_BITS;
+    }
+    const int64_t low = (int64_t)value;
+    sum->high[bin] += (int32_t)((value - low) >> 64);
+    float_sum_add_bin(sum, bin, low);
 }
 
 void float_sum_combine(struct float_sum *into, const struct float_sum *from)

@@ -94,6 +94,14 @@ static inline void float_sum_add(struct float_sum *sum, double value)
     }
 }
 
+/* For sums made elsewhere in integers. An empty sum's window is laid so that its lowest bin holds
+ * weight 2^exponent, whatever comes; then value * 2^exponent is added exactly, for exponents from
+ * there to 64 above. Such a sum is exact: it takes no further values and is not combined. Neither
+ * counts.
+ */
+void float_sum_open(struct float_sum *sum, int32_t exponent);
+void float_sum_place(struct float_sum *sum, __int128 value, int32_t exponent);
+
 void float_sum_combine(struct float_sum *into, const struct float_sum *from);
 
 /* Rounded once, to nearest. The average is the sum's bins over the count, also rounded once: it

@@ -72,6 +72,21 @@ void product_sum_add(struct product_sum *sum, double x, double y)
     }
 }
 
+void product_sum_place(struct product_sum *sum, __int128 value, int32_t exponent)
+{
+    const int32_t place = exponent - PRODUCT_SUM_EXPONENT_MIN;
+    const uint32_t shift = (uint32_t)place % BIN_BITS;
+
+    sum->bins = place / BIN_BITS + PRODUCT_SUM_BINS;
+    sum->low[0] = (int64_t)((uint64_t)value << shift & UINT32_MAX);
+    value >>= BIN_BITS - shift;
+    for (int32_t bin = 1; bin < PRODUCT_SUM_BINS - 1; bin++) {
+        sum->low[bin] = (int64_t)((uint64_t)value & UINT32_MAX);
+        value >>= BIN_BITS;
+    }
+    sum->low[PRODUCT_SUM_BINS - 1] = (int64_t)value; /* its sign */
+}
+
 void product_sum_combine(struct product_sum *into, const struct product_sum *from)
 {
     if (from->bins == 0) {

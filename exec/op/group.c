@@ -1,3 +1,4 @@
+#include "op/group_dense.h"
 #include "op/group_state.h"
 #include "op/node_share.h"
 
@@ -215,6 +216,12 @@ static enum exec_code init(struct group *group, struct exec_error *err)
             return err->code;
         }
     }
+    if (group_dense_create(group, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (group->dense != NULL) {
+        return EXEC_OK;
+    }
     if (!init_layouts(group, types) || !init_workers(group) || !init_partitions(group)) {
         return job_memory_error(err, group->job->plan.refused, "the plan of an aggregation");
     }
@@ -277,6 +284,10 @@ enum push_result group_fail_memory(const struct group *group, const struct nu_ar
 
 static void count_memory(const struct group *group, struct group_figures *figures)
 {
+    if (group->dense != NULL) {
+        group_dense_figures(group, figures);
+        return;
+    }
     for (uint32_t w = 0; w < group->job->worker_count; w++) {
         const struct group_worker *worker = &group->workers[w];
         figures->memory_bytes += worker->hot_arena.charged_bytes;
@@ -294,6 +305,10 @@ void group_free(struct group *group)
     if (group->figures.partitions == 0) {
         group->figures.partitions = UINT32_C(1) << group->merge_bits;
         count_memory(group, &group->figures);
+    }
+    if (group->dense != NULL) {
+        group_dense_free(group);
+        return;
     }
     for (uint32_t w = 0; w < group->job->worker_count; w++) {
         nu_arena_destroy(&group->workers[w].hot_arena);

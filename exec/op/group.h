@@ -11,6 +11,7 @@
  * -> downstream. Without keys there is one group, also over no rows. */
 
 struct group;
+struct column_stats;
 
 enum group_form {
     GROUP_KERNEL,
@@ -68,6 +69,13 @@ struct group_measure {
     uint32_t separator_bytes;
 };
 
+/* What is known of a column of the input batches: all its values are among those the statistics
+ * are of (NULL: nothing is known), but for nulls where it gains some. */
+struct group_column {
+    const struct column_stats *stats;
+    bool gains_nulls;
+};
+
 /* Borrowed from the plan arena. Output columns: the keys, then the measures. */
 struct group_plan {
     uint32_t rel;
@@ -80,6 +88,9 @@ struct group_plan {
     const int64_t *totals;
     uint32_t total_count;
     bool is_partial; /* binary states come out instead of results (op/group_phase.h) */
+    const struct group_column *columns; /* NULL: nothing is known of the input */
+    uint32_t column_count;
+    double rows; /* of the input, estimated; negative: unknown */
 };
 
 /* Checks the arguments' types, casts them where the function wants it, settles what distinct means

@@ -94,6 +94,7 @@ struct group {
     struct group_worker *workers;
     struct group_partition *partitions;
     const struct radix_rows **backlogs;
+    struct group_dense *dense; /* op/group_dense.h: instead of workers and partitions; NULL: not */
     _Atomic bool flushed;    /* some partition holds groups already; relaxed, read after the sink */
     _Atomic uint64_t groups; /* relaxed: a figure */
     struct group_figures figures;

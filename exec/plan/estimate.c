@@ -230,6 +230,7 @@ static void scan_columns(struct plan_rel *rel)
         const bool is_unsigned =
             kind == EXEC_TYPE_BOOL || (kind >= EXEC_TYPE_UINT8 && kind <= EXEC_TYPE_UINT64);
 
+        out->stats = stats;
         out->has_bounds = stats->has_bounds;
         out->min = is_float      ? stats->min.f64
                    : is_unsigned ? (double)stats->min.u64
@@ -251,6 +252,26 @@ static void copy_columns(struct plan_rel *rel, const struct plan_rel *input, uin
     }
 }
 
+/* Sides that an outer join pads with nulls. */
+static void mark_null_sides(struct plan_rel *rel)
+{
+    const uint32_t left_count = rel->inputs[0]->schema.field_count;
+
+    for (uint32_t c = 0; c < rel->schema.field_count; c++) {
+        switch (rel->join_kind) {
+            case EXEC_JOIN_LEFT:
+            case EXEC_JOIN_ASOF: rel->columns[c].gains_nulls |= c >= left_count; break;
+            case EXEC_JOIN_RIGHT: rel->columns[c].gains_nulls |= c < left_count; break;
+            case EXEC_JOIN_FULL: rel->columns[c].gains_nulls = true; break;
+            case EXEC_JOIN_INNER:
+            case EXEC_JOIN_CROSS: break;
+            default: /* a mark is no column of the right side */
+                rel->columns[c].stats = c < left_count ? rel->columns[c].stats : NULL;
+                break;
+        }
+    }
+}
+
 static void expr_columns(struct plan_rel *rel, struct expr *const *exprs, uint32_t count)
 {
     for (uint32_t c = 0; c < count; c++) {
@@ -268,6 +289,9 @@ static void estimate_columns(struct plan_rel *rel)
         case EXEC_REL_PROJECT: expr_columns(rel, rel->exprs, rel->schema.field_count); break;
         case EXEC_REL_AGGREGATE:
             expr_columns(rel, rel->exprs, rel->spec->u.aggregate.key_count);
+            for (uint32_t k = 0; k < rel->spec->u.aggregate.key_count; k++) {
+                rel->columns[k].gains_nulls = true; /* keys of grouping sets may be left out */
+            }
             break;
         case EXEC_REL_JOIN:
             copy_columns(rel, rel->inputs[0], 0);
@@ -275,6 +299,7 @@ static void estimate_columns(struct plan_rel *rel)
                 rel->inputs[0]->schema.field_count + rel->inputs[1]->schema.field_count) {
                 copy_columns(rel, rel->inputs[1], rel->inputs[0]->schema.field_count);
             }
+            mark_null_sides(rel);
             break;
         case EXEC_REL_UNION_ALL: break;
         default: copy_columns(rel, rel->inputs[0], 0); break;

@@ -31,6 +31,28 @@ static struct group_measure *lower_measures(struct plan *plan, const struct plan
     return moved;
 }
 
+/* What the statistics say of the columns of the stream below a group. */
+static enum exec_code group_columns(struct plan *plan, const struct plan_rel *input,
+                                    const struct stream *in, struct group_plan *group,
+                                    struct exec_error *err)
+{
+    struct group_column *columns = plan_calloc(plan, in->column_count + 1, sizeof *columns, err);
+
+    if (columns == NULL) {
+        return err->code;
+    }
+    for (uint32_t c = 0; input->columns != NULL && c < input->schema.field_count; c++) {
+        if (in->map[c] != UINT32_MAX) {
+            columns[in->map[c]] = (struct group_column){
+                .stats = input->columns[c].stats, .gains_nulls = input->columns[c].gains_nulls};
+        }
+    }
+    group->columns = columns;
+    group->column_count = in->column_count;
+    group->rows = input->rows;
+    return EXEC_OK;
+}
+
 /* The aggregation behind `in`, and its groups as a stream. */
 static enum exec_code add_group(struct plan *plan, struct plan_rel *rel,
                                 const struct group_plan *group, const struct stream *in,
@@ -149,7 +171,8 @@ enum exec_code plan_lower_group(struct plan *plan, struct plan_rel *rel, struct 
         .measure_count = measures,
         .is_partial = !is_distinct && rel->spec->u.aggregate.phase == EXEC_PHASE_PARTIAL,
     };
-    if (group->keys == NULL || group->measures == NULL) {
+    if (group->keys == NULL || group->measures == NULL ||
+        group_columns(plan, rel->inputs[0], &in, group, err) != EXEC_OK) {
         return err->code;
     }
     return !is_distinct && rel->spec->u.aggregate.set_count != 0

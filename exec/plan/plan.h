@@ -27,6 +27,10 @@ struct column_estimate {
     double distinct; /* 0: unknown */
     bool has_bounds;
     double min, max;
+    /* Of the table column whose values these are, some perhaps missing, some perhaps more than
+     * once; NULL: not from a table alone. Exact, unlike the rest. */
+    const struct column_stats *stats;
+    bool gains_nulls; /* on the way from there, by an outer join */
 };
 
 struct plan_rel {

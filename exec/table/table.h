@@ -23,6 +23,10 @@ struct column_stats {
         uint64_t u64;
         double f64;
     } min, max;
+    /* float32, float64: every present finite value but zeros is a multiple of 2^digit_low and below
+     * 2^(digit_high + 1) in magnitude. */
+    bool has_digits, has_specials; /* some such value; some NaN or infinity */
+    int16_t digit_low, digit_high;
     uint64_t distinct_estimate; /* 0: unknown */
 };
 

@@ -652,7 +652,7 @@ enum exec_code harness_finish_sink(struct harness *harness, struct op_sink *sink
         }
         return harness->failure.code;
     }
-    if (sink->kind->finish(sink, &harness->job, 0, &err) != EXEC_OK) {
+    if (sink->kind->finish != NULL && sink->kind->finish(sink, &harness->job, 0, &err) != EXEC_OK) {
         return job_fail(&harness->job, &err);
     }
     return EXEC_OK;

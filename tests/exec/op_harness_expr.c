@@ -9,6 +9,7 @@ struct expr {
     struct exec_type type;
     bool less, cast;
     struct exec_type from; /* of a cast */
+    struct expr *inner;    /* likewise */
     uint32_t left, right;
 };
 
@@ -44,6 +45,11 @@ bool expr_is_column(const struct expr *expr, uint32_t *column_out)
     return !expr->less && !expr->cast;
 }
 
+const struct expr *expr_cast_argument(const struct expr *expr)
+{
+    return expr->inner;
+}
+
 bool expr_can_raise(const struct expr *expr)
 {
     return expr->less; /* so that the careful way is tested too */
@@ -64,6 +70,7 @@ enum exec_code expr_cast(struct nu_arena *arena, struct expr *expr, const struct
         struct expr *made = nu_arena_alloc(arena, sizeof *made, 16);
         *made = *expr;
         made->from = expr->type;
+        made->inner = expr;
         made->type = *to;
         made->cast = true;
         *expr_out = made;

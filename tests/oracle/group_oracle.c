@@ -127,6 +127,11 @@ static struct moments moments_of(const struct group_oracle *oracle,
             moments.y_mean /= moments.count;
         }
     }
+    /* Means that are no binary fractions leave 2^-112 or so of a covariance of zero. */
+    const __float128 noise = (moments.xx + moments.yy) * (__float128)0x1p-100;
+    if (moments.xy < noise && moments.xy > -noise) {
+        moments.xy = 0;
+    }
     return moments;
 }
 

@@ -1,0 +1,2 @@
+#define LANES_ISA scalar
+#include "kernel/lanes.tmpl.h"

@@ -1,0 +1,151 @@
+#ifndef EXEC_OP_GROUP_DENSE_H
+#define EXEC_OP_GROUP_DENSE_H
+
+#include "kernel/lanes.h"
+#include "op/group_state.h"
+
+/* Aggregation without a hash table, where a table's statistics say beforehand how many keys there
+ * can be: every key is a column whose values lie in a narrow range, the product of the ranges is
+ * small, and every measure is made of sums of numbers known to fit a lane (kernel/lanes.h), or of
+ * extremes.
+ *
+ *   place of a group = sum of (key - least) * stride; a null's key is one behind the largest
+ *
+ * A worker's state is an array of rows of lanes, by place, and an array of each extreme. Narrow
+ * fields share a lane: a field of values between a and b takes the bits of b - a and `row_bits`
+ * more, so that 2^row_bits - 1 rows fit; then the lanes are emptied into 128-bit sums. Floats are
+ * fixed-point numbers of two fields: exact, so that the result is the one of float_sum.h. The first
+ * field counts rows: a group is there when it has some.
+ *
+ * Few groups are kept several times over, row i in copy i % copies: additions to one address wait
+ * for one another. */
+
+enum {
+    DENSE_PLACES_MAX = 1 << 20,
+    DENSE_PLACES_FREE = 1 << 12, /* worth it for however few rows */
+    DENSE_ROWS_A_PLACE = 4,      /* else: at least, of the input as estimated */
+    DENSE_COPIES_MAX = 8,
+    DENSE_COPIED_BYTES = 16 << 10, /* of lanes, all copies together: half of an L1 */
+    DENSE_ROW_BITS_MIN = 16,
+    DENSE_FIELDS_MAX = 32,
+    DENSE_WHOLE_LANE = 64,
+};
+#define DENSE_EXACT_MAX (INT64_C(1) << 53) /* integers up to there are float64 too */
+
+struct dense_key {
+    uint32_t column;
+    enum vec_storage storage;
+    bool may_be_null;
+    int64_t least;
+    uint32_t span;   /* values; a null's place is `span` */
+    uint32_t stride; /* in places */
+};
+
+/* A column of the input batches that measures read. */
+struct dense_input {
+    uint32_t column;
+    enum vec_storage storage;
+    bool may_be_null;
+    bool has_bounds; /* integers: of least and most */
+    int64_t least, most;
+    int32_t high_exponent, low_exponent; /* floats: the units of their two fields */
+    double unit, low_unit;               /* see lanes_float_fn */
+};
+
+enum dense_what {
+    DENSE_ROWS,    /* 1 */
+    DENSE_PRESENT, /* 1 where the input is not null */
+    DENSE_VALUE,   /* an integer */
+    DENSE_PRODUCT, /* of two of them, neither ever null */
+    DENSE_HIGH,    /* of a float */
+    DENSE_LOW,
+};
+
+struct dense_field {
+    enum dense_what what;
+    uint32_t input, other;
+    int64_t bias; /* taken off every value */
+    uint8_t lane, shift;
+    uint8_t bits; /* DENSE_WHOLE_LANE: signed, of a lane of its own */
+};
+
+struct dense_extreme {
+    uint32_t input;
+    enum vec_storage storage;
+    bool is_most;
+};
+
+/* Where a measure finds its parts; indices of fields. */
+struct dense_measure {
+    uint32_t count;       /* of values */
+    uint32_t sum;         /* of an integer, or the high field of a float */
+    uint32_t low;         /* field; UINT32_MAX: there is none */
+    uint32_t other_sum;   /* of pairs */
+    uint32_t products[3]; /* xx, yy, xy */
+    uint32_t extreme;
+    uint32_t input;
+};
+
+struct dense_worker {
+    _Alignas(128) struct nu_arena arena;
+    int64_t *lanes;  /* NULL: no rows yet */
+    __int128 *sums;  /* by place, then field: what lanes were emptied into; NULL: never */
+    void **extremes; /* arrays by place */
+    uint64_t rows;   /* in the lanes */
+    uint64_t all_rows;
+};
+
+struct group_dense {
+    const struct lane_kernels *kernels;
+    struct dense_key *keys;
+    struct dense_input *inputs;
+    struct dense_field fields[DENSE_FIELDS_MAX];
+    struct dense_extreme *extremes;
+    struct dense_measure *measures;
+    uint32_t key_count, input_count, field_count, extreme_count;
+    uint32_t places;
+    uint32_t lane_count; /* in use */
+    uint32_t lane_width; /* of a row: 1, 2, 4, 8 */
+    uint32_t copies;
+    uint32_t slot_shift; /* a slot is place * copies * lane_width: a power of two apart */
+    uint32_t row_bits;
+    /* What every row adds to a lane whatever its values: counts, and the biases of fields that are
+     * never null. */
+    int64_t constants[LANES_MAX];
+    struct dense_worker *workers;
+};
+
+extern const struct sink_kind group_dense_sink_kind;
+extern const struct source_kind group_dense_source_kind;
+
+/* Whether the group can be done that way; then group->dense is made and the kinds of sink and
+ * source are set. EXEC_OK also where it cannot; else err is filled in. */
+enum exec_code group_dense_create(struct group *group, struct exec_error *err);
+
+/* ---- between the files of group_dense_*.c -------------------------------------------------------
+ */
+
+/* What is known of the column an expression is; NULL: nothing, or it is none. */
+const struct group_column *dense_column_of(const struct group *group, const struct expr *expr,
+                                           uint32_t *column_out);
+bool dense_may_be_null(const struct group_column *column);
+/* Bounds of an integer column as signed numbers; false: they are none. */
+bool dense_integer_bounds(const struct column_stats *stats, enum vec_storage storage,
+                          int64_t *least, int64_t *most);
+/* The inputs and fields of measure m; false: it cannot be made of any. */
+bool dense_plan_measure(struct group *group, uint32_t m);
+/* The field itself where it is there already; UINT32_MAX: no room. Bits are those of one value. */
+uint32_t dense_add_field(struct group_dense *dense, const struct dense_field *field);
+
+static inline uint32_t dense_bit_length(uint64_t value)
+{
+    return value == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(value);
+}
+
+/* Empties the lanes of a worker into its 128-bit sums. false: out of memory. */
+bool group_dense_settle(const struct group_dense *dense, struct dense_worker *worker);
+
+void group_dense_figures(const struct group *group, struct group_figures *figures);
+void group_dense_free(struct group *group);
+
+#endif

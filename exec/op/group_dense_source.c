@@ -1,0 +1,444 @@
+#include "kernel/agg_moments.h"
+#include "op/group_dense.h"
+#include "vec/value.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Output, a unit of BATCH_ROWS places at a time: the workers' lanes are added up, the places with
+ * rows become groups. Nothing is changed on the way, so a batch can be made again. */
+
+struct output {
+    const struct group *group;
+    struct pipe_run *run;
+    uint32_t first; /* place */
+    uint32_t place_count;
+    __int128 *sums;    /* by field, then place of the unit */
+    uint16_t *present; /* places of the unit that are groups */
+    uint32_t count;
+};
+
+static struct group *group_of_source(struct op_source *source)
+{
+    return (struct group *)(void *)((unsigned char *)source - offsetof(struct group, source));
+}
+
+/* ---- lanes to sums ------------------------------------------------------------------------------
+ */
+
+static __int128 field_value(const struct dense_field *field, const int64_t *row)
+{
+    const uint64_t lane = (uint64_t)row[field->lane];
+
+    if (field->bits == DENSE_WHOLE_LANE) {
+        return (int64_t)lane;
+    }
+    return lane >> field->shift & ((UINT64_C(1) << field->bits) - 1);
+}
+
+/* What the copies of a place have in a field. */
+static __int128 place_value(const struct group_dense *dense, const struct dense_field *field,
+                            const int64_t *lanes, uint32_t place)
+{
+    const int64_t *row = lanes + ((size_t)place << dense->slot_shift);
+    __int128 value = 0;
+
+    for (uint32_t c = 0; c < dense->copies; c++, row += dense->lane_width) {
+        value += field_value(field, row);
+    }
+    return value;
+}
+
+bool group_dense_settle(const struct group_dense *dense, struct dense_worker *worker)
+{
+    const size_t sum_count = (size_t)dense->places * dense->field_count;
+
+    if (worker->sums == NULL) {
+        worker->sums = nu_arena_calloc(&worker->arena, sum_count * sizeof *worker->sums, 64);
+        if (worker->sums == NULL) {
+            return false;
+        }
+    }
+    for (uint32_t p = 0; p < dense->places; p++) {
+        for (uint32_t f = 0; f < dense->field_count; f++) {
+            worker->sums[(size_t)p * dense->field_count + f] +=
+                place_value(dense, &dense->fields[f], worker->lanes, p);
+        }
+    }
+    memset(worker->lanes, 0, ((size_t)dense->places << dense->slot_shift) * sizeof *worker->lanes);
+    worker->rows = 0;
+    return true;
+}
+
+static void add_worker(const struct output *output, const struct dense_worker *worker)
+{
+    const struct group_dense *dense = output->group->dense;
+
+    for (uint32_t f = 0; f < dense->field_count; f++) {
+        __int128 *sums = output->sums + (size_t)f * BATCH_ROWS;
+        for (uint32_t p = 0; p < output->place_count; p++) {
+            sums[p] += place_value(dense, &dense->fields[f], worker->lanes, output->first + p);
+        }
+        for (uint32_t p = 0; worker->sums != NULL && p < output->place_count; p++) {
+            sums[p] += worker->sums[(size_t)(output->first + p) * dense->field_count + f];
+        }
+    }
+}
+
+static uint32_t count_field_of(const struct group_dense *dense, uint32_t input)
+{
+    for (uint32_t f = 1; f < dense->field_count; f++) {
+        if (dense->fields[f].what == DENSE_PRESENT && dense->fields[f].input == input) {
+            return f;
+        }
+    }
+    return 0;
+}
+
+/* What was taken off every value comes back. */
+static void undo_biases(const struct output *output)
+{
+    const struct group_dense *dense = output->group->dense;
+
+    for (uint32_t f = 0; f < dense->field_count; f++) {
+        const struct dense_field *field = &dense->fields[f];
+        if (field->bias == 0) {
+            continue;
+        }
+        const __int128 *counts =
+            output->sums + (size_t)count_field_of(dense, field->input) * BATCH_ROWS;
+        __int128 *sums = output->sums + (size_t)f * BATCH_ROWS;
+        for (uint32_t p = 0; p < output->place_count; p++) {
+            sums[p] += counts[p] * field->bias;
+        }
+    }
+}
+
+static bool add_up(struct output *output)
+{
+    const struct group *group = output->group;
+    const struct group_dense *dense = group->dense;
+    struct nu_arena *scratch = output->run->scratch;
+
+    output->sums =
+        nu_arena_calloc(scratch, (size_t)dense->field_count * BATCH_ROWS * sizeof(__int128), 64);
+    output->present = nu_arena_alloc(scratch, (BATCH_ROWS + 1) * sizeof *output->present, 64);
+    if (output->sums == NULL || output->present == NULL) {
+        return false;
+    }
+    for (uint32_t w = 0; w < group->job->worker_count; w++) {
+        if (dense->workers[w].lanes != NULL) {
+            add_worker(output, &dense->workers[w]);
+        }
+    }
+    undo_biases(output);
+    for (uint32_t p = 0; p < output->place_count; p++) {
+        output->present[output->count] = (uint16_t)p;
+        output->count += output->sums[p] != 0 || group->plan.key_count == 0;
+    }
+    return true;
+}
+
+/* ---- keys
+ * -------------------------------------------------------------------------------------------- */
+
+#define KEY_VALUES(c_type)                                                           \
+    do {                                                                             \
+        c_type *values = data;                                                       \
+        for (uint32_t i = 0; i < output->count; i++) {                               \
+            values[i] = (c_type)(index[i] == key->span ? 0 : key->least + index[i]); \
+        }                                                                            \
+    } while (0)
+
+static bool key_column(const struct output *output, uint32_t k, struct vec *out)
+{
+    const struct dense_key *key = &output->group->dense->keys[k];
+    struct nu_arena *scratch = output->run->scratch;
+    uint32_t index[BATCH_ROWS];
+    void *data;
+
+    if (!vec_alloc(expr_type(output->group->plan.keys[k])->kind, output->count, scratch, out,
+                   &data)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < output->count; i++) {
+        const uint32_t place = output->first + output->present[i];
+        index[i] = place / key->stride % (key->span + key->may_be_null);
+    }
+    switch (key->storage) {
+        case VEC_I8: KEY_VALUES(int8_t); break;
+        case VEC_I16: KEY_VALUES(int16_t); break;
+        case VEC_I32: KEY_VALUES(int32_t); break;
+        case VEC_I64: KEY_VALUES(int64_t); break;
+        case VEC_U8: KEY_VALUES(uint8_t); break;
+        case VEC_U16: KEY_VALUES(uint16_t); break;
+        case VEC_U32: KEY_VALUES(uint32_t); break;
+        default: KEY_VALUES(uint64_t); break;
+    }
+    if (key->may_be_null) {
+        uint64_t *valid = nu_arena_calloc(scratch, BATCH_WORDS * sizeof *valid, 8);
+        if (valid == NULL) {
+            return false;
+        }
+        for (uint32_t i = 0; i < output->count; i++) {
+            valid[i / 64] |= (uint64_t)(index[i] != key->span) << i % 64;
+        }
+        out->valid = valid;
+    }
+    return true;
+}
+
+/* ---- measures -----------------------------------------------------------------------------------
+ */
+
+/* The sum of a field in the i-th group. */
+static __int128 sum_at(const struct output *output, uint32_t field, uint32_t i)
+{
+    return output->sums[(size_t)field * BATCH_ROWS + output->present[i]];
+}
+
+static void fill_float_sum(const struct output *output, const struct dense_measure *measure,
+                           uint32_t sum, uint32_t i, struct float_sum *out)
+{
+    const struct dense_field *field = &output->group->dense->fields[sum];
+    const struct dense_input *input = &output->group->dense->inputs[field->input];
+
+    out->count = (uint64_t)sum_at(output, measure->count, i);
+    if (field->what != DENSE_HIGH) {
+        float_sum_open(out, 0);
+        float_sum_place(out, sum_at(output, sum, i), 0);
+        return;
+    }
+    float_sum_open(out, input->low_exponent);
+    float_sum_place(out, sum_at(output, sum, i), input->high_exponent);
+    if (measure->low != UINT32_MAX) {
+        float_sum_place(out, sum_at(output, measure->low, i), input->low_exponent);
+    }
+}
+
+/* The state a kernel of op/aggregate.def would have after the same rows. */
+static void fill_state(const struct output *output, const struct group_measure *from,
+                       const struct dense_measure *measure, uint32_t i, void *state)
+{
+    const int64_t count = (int64_t)sum_at(output, measure->count, i);
+
+    switch (from->function) {
+        case EXEC_AGG_COUNT_STAR:
+        case EXEC_AGG_COUNT: *(struct agg_count *)state = (struct agg_count){count}; return;
+        case EXEC_AGG_SUM:
+        case EXEC_AGG_AVG: break;
+        case EXEC_AGG_COVAR_SAMP:
+        case EXEC_AGG_COVAR_POP: {
+            struct agg_covariance *out = state;
+            fill_float_sum(output, measure, measure->sum, i, &out->x);
+            fill_float_sum(output, measure, measure->other_sum, i, &out->y);
+            product_sum_place(&out->xy, sum_at(output, measure->products[2], i), 0);
+            return;
+        }
+        case EXEC_AGG_CORR: {
+            struct agg_correlation *out = state;
+            fill_float_sum(output, measure, measure->sum, i, &out->x);
+            fill_float_sum(output, measure, measure->other_sum, i, &out->y);
+            product_sum_place(&out->xx, sum_at(output, measure->products[0], i), 0);
+            product_sum_place(&out->yy, sum_at(output, measure->products[1], i), 0);
+            product_sum_place(&out->xy, sum_at(output, measure->products[2], i), 0);
+            return;
+        }
+        default: {
+            struct agg_moments *out = state;
+            fill_float_sum(output, measure, measure->sum, i, &out->sum);
+            product_sum_place(&out->squares, sum_at(output, measure->products[0], i), 0);
+            return;
+        }
+    }
+    switch (vec_storage(expr_type(from->argument)->kind)) {
+        case VEC_F32:
+        case VEC_F64: fill_float_sum(output, measure, measure->sum, i, state); return;
+        case VEC_I64:
+        case VEC_U64:
+            *(struct agg_sum128 *)state =
+                (struct agg_sum128){.sum = sum_at(output, measure->sum, i), .count = count};
+            return;
+        default:
+            *(struct agg_sum64 *)state =
+                (struct agg_sum64){.sum = (int64_t)sum_at(output, measure->sum, i), .count = count};
+            return;
+    }
+}
+
+#define EXTREME_VALUES(c_type, canonical)                                                    \
+    do {                                                                                     \
+        c_type *values = data;                                                               \
+        for (uint32_t i = 0; i < output->count; i++) {                                       \
+            const uint32_t place = output->first + output->present[i];                       \
+            c_type best = 0;                                                                 \
+            bool seen = false;                                                               \
+            for (uint32_t w = 0; w < worker_count; w++) {                                    \
+                if (dense->workers[w].lanes == NULL) {                                       \
+                    continue;                                                                \
+                }                                                                            \
+                const c_type value = ((const c_type *)dense->workers[w].extremes[e])[place]; \
+                if (!seen || (extreme->is_most ? value > best : value < best)) {             \
+                    best = value;                                                            \
+                }                                                                            \
+                seen = true;                                                                 \
+            }                                                                                \
+            values[i] = canonical(best);                                                     \
+        }                                                                                    \
+    } while (0)
+
+static void extreme_values(const struct output *output, uint32_t e, void *data)
+{
+    const struct group_dense *dense = output->group->dense;
+    const struct dense_extreme *extreme = &dense->extremes[e];
+    const uint32_t worker_count = output->group->job->worker_count;
+
+    switch (extreme->storage) {
+        case VEC_I8: EXTREME_VALUES(int8_t, ); break;
+        case VEC_I16: EXTREME_VALUES(int16_t, ); break;
+        case VEC_I32: EXTREME_VALUES(int32_t, ); break;
+        case VEC_I64: EXTREME_VALUES(int64_t, ); break;
+        case VEC_U8: EXTREME_VALUES(uint8_t, ); break;
+        case VEC_U16: EXTREME_VALUES(uint16_t, ); break;
+        case VEC_U32: EXTREME_VALUES(uint32_t, ); break;
+        case VEC_U64: EXTREME_VALUES(uint64_t, ); break;
+        case VEC_F32: EXTREME_VALUES(float, value_float32_canonical); break;
+        default: EXTREME_VALUES(double, value_float64_canonical); break;
+    }
+}
+
+static bool is_extreme(enum exec_aggregate_function function)
+{
+    return function == EXEC_AGG_MIN || function == EXEC_AGG_MAX || function == EXEC_AGG_ANY_VALUE;
+}
+
+static bool state_rows(const struct output *output, uint32_t m, unsigned char **rows)
+{
+    const struct group_aggregate *aggregate = &output->group->aggregates[m];
+    const uint32_t bytes = (aggregate->kernel->state_bytes + 15) / 16 * 16;
+    unsigned char *states =
+        nu_arena_calloc(output->run->scratch, ((size_t)output->count + 1) * bytes, 64);
+
+    for (uint32_t i = 0; states != NULL && i < output->count; i++) {
+        rows[i] = states + (size_t)i * bytes;
+        fill_state(output, &aggregate->measure, &output->group->dense->measures[m], i, rows[i]);
+    }
+    return states != NULL;
+}
+
+static enum push_result measure_column(const struct output *output, uint32_t m, struct vec *out)
+{
+    const struct group *group = output->group;
+    const struct group_aggregate *aggregate = &group->aggregates[m];
+    const struct dense_measure *measure = &group->dense->measures[m];
+    struct nu_arena *scratch = output->run->scratch;
+    uint64_t *valid = nu_arena_calloc(scratch, BATCH_WORDS * sizeof *valid, 8);
+    unsigned char *rows[BATCH_ROWS];
+    void *data;
+
+    if (valid == NULL ||
+        !vec_alloc(aggregate->measure.type.kind, output->count, scratch, out, &data)) {
+        return group_fail_memory(group, scratch);
+    }
+    out->valid = valid;
+    if (is_extreme(aggregate->measure.function)) {
+        extreme_values(output, measure->extreme, data);
+        for (uint32_t i = 0; i < output->count; i++) {
+            valid[i / 64] |= (uint64_t)(sum_at(output, measure->count, i) != 0) << i % 64;
+        }
+        return PUSH_MORE;
+    }
+    if (!state_rows(output, m, rows)) {
+        return group_fail_memory(group, scratch);
+    }
+    if (aggregate->kernel->finish(rows, output->count, 0, aggregate->scale, data, valid) <
+        output->count) {
+        return group_fail_overflow(group, m);
+    }
+    return PUSH_MORE;
+}
+
+/* ---- source -------------------------------------------------------------------------------------
+ */
+
+static enum push_result push_unit(struct output *output)
+{
+    const struct group *group = output->group;
+    const uint32_t key_count = group->plan.key_count;
+    const uint32_t column_count = key_count + group->plan.measure_count;
+    struct vec *columns =
+        nu_arena_alloc(output->run->scratch, (column_count + 1) * sizeof *columns, 8);
+
+    if (columns == NULL || !add_up(output)) {
+        return group_fail_memory(group, output->run->scratch);
+    }
+    for (uint32_t k = 0; k < key_count; k++) {
+        if (!key_column(output, k, &columns[k])) {
+            return group_fail_memory(group, output->run->scratch);
+        }
+    }
+    for (uint32_t m = 0; m < group->plan.measure_count; m++) {
+        if (measure_column(output, m, &columns[key_count + m]) != PUSH_MORE) {
+            return PUSH_FAILED;
+        }
+    }
+    const struct batch out = {.row_count = output->count,
+                              .sel_count = output->count,
+                              .columns = columns,
+                              .column_count = column_count};
+    return output->count == 0 ? PUSH_MORE : pipe_push_source(output->run, &out);
+}
+
+static enum exec_code source_start(struct op_source *source, struct pipe *pipe,
+                                   struct exec_error *err)
+{
+    struct group *group = group_of_source(source);
+    const uint64_t units = (group->dense->places + BATCH_ROWS - 1) / BATCH_ROWS;
+
+    (void)err;
+    source->units_total = units;
+    pipe_add_range(pipe, 0, units, 0, false);
+    return EXEC_OK;
+}
+
+static enum push_result source_scan(struct op_source *source, struct pipe_run *run,
+                                    struct sched_range *range, uint64_t unit_target)
+{
+    struct group *group = group_of_source(source);
+
+    for (uint64_t u = 0; u < unit_target && range->begin < range->end; u++) {
+        const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
+        const uint32_t first = (uint32_t)range->begin * BATCH_ROWS;
+        const uint32_t left = group->dense->places - first;
+        struct output output = {.group = group,
+                                .run = run,
+                                .first = first,
+                                .place_count = left < BATCH_ROWS ? left : BATCH_ROWS};
+        const enum push_result result = push_unit(&output);
+        nu_arena_rewind(run->scratch, mark);
+        if (result != PUSH_MORE && result != PUSH_STOP) {
+            return result;
+        }
+        /* relaxed: a figure. */
+        atomic_fetch_add_explicit(&group->groups, output.count, memory_order_relaxed);
+        range->begin++;
+        if (result == PUSH_STOP) {
+            return result;
+        }
+    }
+    return PUSH_MORE;
+}
+
+static void source_close(struct op_source *source, struct job_context *job)
+{
+    (void)job;
+    group_free(group_of_source(source));
+}
+
+const struct source_kind group_dense_source_kind = {
+    .name = "groups by place",
+    .start = source_start,
+    .scan = source_scan,
+    .close = source_close,
+    .unit_hint = 8,
+};
