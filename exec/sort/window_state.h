@@ -15,21 +15,22 @@ enum {
 
 /* What the sink knows of one partition: the first rows of it so far, a max-heap. */
 struct window_group {
-    unsigned char *row; /* some row of the partition, for its keys */
     struct sort_entry *heap;
     uint32_t count, room;
 };
 
 struct window_slot {
     uint64_t hash;
-    uint64_t worst_high, worst_low; /* prefix of the heap's root once it is full, else all ones */
-    struct window_group *group;     /* NULL: a free slot */
+    uint64_t worst_low;         /* of the heap's root once the heap is full, else all ones */
+    unsigned char *row;         /* some row of the partition, for its keys */
+    struct window_group *group; /* NULL: a free slot */
 };
 
 struct window_worker {
     _Alignas(128) struct window_slot *slots; /* open addressing by the hash's low bits */
     uint32_t slot_bits;
     uint32_t group_count;
+    uint64_t worst_high; /* of the one partition there is without partition keys */
     bool has_strings, gave_up;
     uint32_t row_room; /* rows that the last block still takes */
     uint64_t rows_seen;

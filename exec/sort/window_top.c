@@ -4,9 +4,9 @@
 
 /* The sink of a limited window. Every worker knows of each partition the `limit` first rows it has
  * seen, in a max-heap; a row of a full partition that sorts behind the heap's root is dropped, most
- * of them by one comparison of prefixes. For row_number the row that leaves the heap is written
- * over by the one that enters, so that memory follows partitions; for rank it stays, because rows
- * equal to one of the first may not be told yet.
+ * of them by one comparison of prefixes. The row that leaves the heap is written over by the one
+ * that enters, so that memory follows partitions; not so where rank is limited and the one that
+ * leaves has the rank of one that stays.
  *
  * Dropping is never needed: the source cuts again. So rows whose hash is that of another partition
  * pass, and where most rows are kept the worker stops looking. */
@@ -33,11 +33,16 @@ static bool same_partition(const struct window *window, const unsigned char *a,
 /* ---- partitions by hash
  * ---------------------------------------------------------------------------------------------- */
 
+static uint64_t first_slot(const struct window_worker *own, uint64_t hash)
+{
+    return (hash ^ hash >> 32) & ((UINT64_C(1) << own->slot_bits) - 1);
+}
+
 /* The slot of the hash, or the free one where it would be. */
 static struct window_slot *slot_of(const struct window_worker *own, uint64_t hash)
 {
     const uint64_t mask = (UINT64_C(1) << own->slot_bits) - 1;
-    uint64_t at = (hash ^ hash >> 32) & mask;
+    uint64_t at = first_slot(own, hash);
 
     while (own->slots[at].group != NULL && own->slots[at].hash != hash) {
         at = (at + 1) & mask;
@@ -100,9 +105,10 @@ static bool is_before(const struct window *window, const struct sort_entry *a,
     return sort_entry_before(&window->sort.rows, a, b);
 }
 
-static void sift_down(const struct window *window, struct window_group *group)
+/* Puts `sinking` into the root's place; returns where it comes to stand. */
+static uint32_t sift_down(const struct window *window, struct window_group *group,
+                          struct sort_entry sinking)
 {
-    const struct sort_entry sinking = group->heap[0];
     uint32_t at = 0;
 
     for (uint32_t child = 1; child < group->count; child = 2 * at + 1) {
@@ -117,6 +123,7 @@ static void sift_down(const struct window *window, struct window_group *group)
         at = child;
     }
     group->heap[at] = sinking;
+    return at;
 }
 
 static void sift_up(const struct window *window, struct window_group *group)
@@ -243,11 +250,12 @@ static bool append_entry(struct window *window, uint32_t worker, struct sort_ent
     return true;
 }
 
-static void note_worst(const struct window *window, struct window_slot *slot)
+static void note_worst(const struct window *window, struct window_worker *own,
+                       struct window_slot *slot)
 {
     if (slot->group->count == (uint64_t)window->plan.limit) {
-        slot->worst_high = slot->group->heap[0].high;
         slot->worst_low = slot->group->heap[0].low;
+        own->worst_high = slot->group->heap[0].high;
     }
 }
 
@@ -262,55 +270,51 @@ static bool add_group(struct window *window, uint32_t worker, struct sort_entry 
         !heap_add(window, group, &entry, arena)) {
         return false;
     }
-    group->row = entry.row;
     struct window_slot *slot = slot_of(own, hash_of(window, &entry));
-    *slot = (struct window_slot){.hash = hash_of(window, &entry),
-                                 .worst_high = UINT64_MAX,
-                                 .worst_low = UINT64_MAX,
-                                 .group = group};
+    *slot = (struct window_slot){
+        .hash = hash_of(window, &entry), .worst_low = UINT64_MAX, .row = entry.row, .group = group};
     own->group_count++;
-    note_worst(window, slot);
+    own->worst_high = UINT64_MAX;
+    note_worst(window, own, slot);
     return true;
 }
 
-/* A row of a full partition that is not behind its worst one. */
+static int compare_order(const struct window *window, const unsigned char *a,
+                         const unsigned char *b)
+{
+    const struct sort_rows *rows = &window->sort.rows;
+
+    return sort_rows_compare_keys(rows, rows->hashed_count, rows->key_count, a, b);
+}
+
+/* A row of a full partition that is not behind its worst one. The worst leaves the heap; it is
+ * written over unless it shares its rank with one that stays. */
 static bool replace_worst(struct window *window, uint32_t worker, struct window_group *group,
                           struct sort_entry entry)
 {
-    const struct sort_rows *rows = &window->sort.rows;
-    struct sort_entry *root = &group->heap[0];
+    const bool is_rank = window->plan.limited == EXEC_WINDOW_RANK;
+    const struct sort_entry worst = group->heap[0];
 
-    if (window->plan.limited == EXEC_WINDOW_ROW_NUMBER) {
-        if (!keep_row(window, worker, root->row, entry.row)) {
-            return false;
-        }
-        entry.row = root->row;
-    } else {
-        const int order = sort_rows_compare_keys(rows, window->plan.partition_count,
-                                                 rows->key_count, entry.row, root->row);
-        if (!append_entry(window, worker, &entry)) {
-            return false;
-        }
-        if (order == 0) {
-            return true;
-        }
+    if (is_rank && compare_order(window, entry.row, worst.row) == 0) {
+        return append_entry(window, worker, &entry);
     }
-    *root = entry;
-    sift_down(window, group);
-    return true;
+    struct sort_entry *kept = &group->heap[sift_down(window, group, entry)];
+    if (is_rank && compare_order(window, worst.row, group->heap[0].row) == 0) {
+        return append_entry(window, worker, kept);
+    }
+    kept->row = worst.row;
+    return keep_row(window, worker, worst.row, entry.row);
 }
 
 /* Whether a row of a full partition cannot be among its first. */
 static bool is_behind(const struct window *window, const struct window_group *group,
                       const struct sort_entry *entry)
 {
-    const struct sort_rows *rows = &window->sort.rows;
     const struct sort_entry *root = &group->heap[0];
 
     return window->plan.limited == EXEC_WINDOW_ROW_NUMBER
                ? !is_before(window, entry, root)
-               : sort_rows_compare_keys(rows, window->plan.partition_count, rows->key_count,
-                                        entry->row, root->row) > 0;
+               : compare_order(window, entry->row, root->row) > 0;
 }
 
 /* `entry.row` lies in scratch memory; kept rows are copied. */
@@ -322,7 +326,7 @@ static bool offer(struct window *window, uint32_t worker, struct sort_entry entr
     if (slot != NULL && slot->group == NULL) {
         return add_group(window, worker, entry);
     }
-    if (slot == NULL || !same_partition(window, entry.row, slot->group->row)) {
+    if (slot == NULL || !same_partition(window, entry.row, slot->row)) {
         return append_entry(window, worker, &entry);
     }
     struct window_group *group = slot->group;
@@ -336,7 +340,7 @@ static bool offer(struct window *window, uint32_t worker, struct sort_entry entr
     } else if (!replace_worst(window, worker, group, entry)) {
         return false;
     }
-    note_worst(window, slot);
+    note_worst(window, own, slot);
     return true;
 }
 
@@ -349,17 +353,24 @@ static uint32_t positions_behind(const struct window *window, const struct windo
                                  const struct sort_entry *entries, uint32_t count,
                                  uint16_t *positions, unsigned char **rows)
 {
+    const bool has_hash = window->plan.partition_count != 0;
     uint32_t found = 0;
 
+    for (uint32_t p = 0; has_hash && p < count; p++) {
+        __builtin_prefetch(&own->slots[first_slot(own, entries[p].high)]);
+    }
     for (uint32_t p = 0; p < count; p++) {
         const struct window_slot *slot = slot_of(own, hash_of(window, &entries[p]));
         if (slot->group == NULL) {
             continue;
         }
+        const uint64_t worst_high = has_hash ? slot->hash : own->worst_high;
         positions[found] = (uint16_t)p;
-        rows[found] = slot->group->row;
-        found += (entries[p].high > slot->worst_high) |
-                 ((entries[p].high == slot->worst_high) & (entries[p].low > slot->worst_low));
+        rows[found] = slot->row;
+        __builtin_prefetch(slot->row);
+        __builtin_prefetch(slot->row + window->sort.rows.layout.row_bytes - 1);
+        found += (entries[p].high > worst_high) |
+                 ((entries[p].high == worst_high) & (entries[p].low > slot->worst_low));
     }
     return found;
 }
@@ -439,7 +450,7 @@ static bool offer_all(struct window *window, struct pipe_run *run, const struct 
     own->gave_up =
         own->gave_up || (own->rows_seen >= WINDOW_TOP_TRIAL_ROWS &&
                          window->sort.workers[run->worker].row_count > own->rows_seen / 4 * 3);
-    return window->plan.limited != EXEC_WINDOW_ROW_NUMBER || compact_strings(window, run->worker);
+    return compact_strings(window, run->worker);
 }
 
 static enum push_result top_push(struct op_sink *sink, struct pipe_run *run, uint32_t index,
