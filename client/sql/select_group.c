@@ -380,8 +380,16 @@ enum exec_code select_group(struct select_query *query, json_t *select,
         select_distinct_sets(query);
     }
     if (code == EXEC_OK) {
-        code = select_aggregate(query, keys.exprs, keys.ids, keys.count, trees);
         query->key_count = keys.count;
+        code = select_domain_keys(query, keys.exprs, keys.ids, &keys.count);
+    }
+    if (code == EXEC_OK) {
+        const uint32_t own_count = query->key_count;
+        code = select_aggregate(query, keys.exprs, keys.ids, keys.count, trees);
+        query->key_count = own_count;
+    }
+    if (code == EXEC_OK && query->key_count == 0) {
+        code = select_domain_fill(query);
     }
     json_decref(trees);
     return code;

@@ -2,6 +2,7 @@
 #include "select_query.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void *grown(struct plan_builder *plan, const void *old, uint32_t count, uint32_t *room,
                    size_t entry_bytes)
@@ -76,8 +77,15 @@ uint32_t select_new_id(struct select_run *run)
 static uint32_t names_find(const struct select_names *names, const char *qualifier,
                            const char *name, uint32_t *id_out)
 {
+    const uint32_t wanted = name[0] == '\x01' ? (uint32_t)strtoul(name + 1, NULL, 10) : 0;
     uint32_t found = 0;
 
+    for (uint32_t i = 0; wanted != 0 && i < names->count; i++) {
+        if (names->items[i].id == wanted) { /* an id written by select_scalar.c */
+            *id_out = wanted;
+            return 1;
+        }
+    }
     for (uint32_t i = 0; i < names->count; i++) {
         const struct select_name *item = &names->items[i];
         const bool fits = qualifier == NULL
@@ -197,6 +205,7 @@ void select_query_init(struct select_query *query, struct select_run *run,
     *query = (struct select_query){
         .run = run,
         .outer = outer,
+        .domain = outer == NULL ? NULL : outer->inner_domain,
         .ctes = ctes,
         .lowering = {.plan = run->plan,
                      .text = run->text,

@@ -271,7 +271,8 @@ static enum exec_code distinct_on(struct select_query *query, json_t *clause,
                                   uint32_t order_count)
 {
     const uint32_t count = (uint32_t)json_array_size(clause);
-    uint32_t *keys = builder_alloc(query->run->plan, (count + 1) * sizeof *keys);
+    uint32_t *keys = builder_alloc(query->run->plan, (count + EXEC_KEYS_MAX) * sizeof *keys);
+    const uint32_t outer_count = select_domain_exprs(query, keys + count);
 
     for (uint32_t i = 0; i < count; i++) {
         json_t *node = json_array_get(clause, i);
@@ -281,7 +282,7 @@ static enum exec_code distinct_on(struct select_query *query, json_t *clause,
             return query->run->err->code;
         }
     }
-    return select_first_rows(query, keys, count, order, order_count,
+    return select_first_rows(query, keys, count + outer_count, order, order_count,
                              sql_node_location(json_array_get(clause, 0)));
 }
 
@@ -322,10 +323,21 @@ static enum exec_code add_limit(struct select_query *query, json_t *select,
         limit_number(query, offset, 0, &rel.u.limit.offset) != EXEC_OK) {
         return query->run->err->code;
     }
-    if (rel.u.limit.count >= 0 || rel.u.limit.offset > 0) {
+    *one_row = *one_row || (rel.u.limit.count >= 0 && rel.u.limit.count <= 1);
+    if (rel.u.limit.count < 0 && rel.u.limit.offset == 0) {
+        return EXEC_OK;
+    }
+    if (query->domain != NULL && frame == query->frame) {
+        select_domain_limit(query, rel.u.limit.count, rel.u.limit.offset);
+    } else if (query->domain != NULL) {
+        sql_refuse(&query->lowering, sql_node_location(count != NULL ? count : offset),
+                   EXEC_NOT_IMPLEMENTED,
+                   "LIMIT of DISTINCT or a set operation that names columns of the query around it "
+                   "is not implemented yet");
+        return EXEC_NOT_IMPLEMENTED;
+    } else {
         frame->rel = builder_rel(query->run->plan, &rel);
     }
-    *one_row = *one_row || (rel.u.limit.count >= 0 && rel.u.limit.count <= 1);
     return EXEC_OK;
 }
 
@@ -344,8 +356,10 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
     struct plan_builder *plan = query->run->plan;
     json_t *distinct = json_object_get(select, "distinctClause");
     json_t *order = json_object_get(select, "sortClause");
-    uint32_t *exprs = builder_alloc(plan, (targets->count + 1) * sizeof *exprs);
-    const char **names = builder_alloc(plan, (targets->count + 1) * sizeof *names);
+    const uint32_t room = targets->count + EXEC_KEYS_MAX + 1;
+    uint32_t *exprs = builder_alloc(plan, room * sizeof *exprs);
+    const char **names = builder_alloc(plan, room * sizeof *names);
+    uint32_t count = targets->count;
 
     const bool is_on = json_is_object(json_array_get(distinct, 0)) &&
                        json_object_size(json_array_get(distinct, 0)) != 0;
@@ -359,6 +373,10 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
             return query->run->err->code;
         }
     }
+    count += select_domain_exprs(query, exprs + count);
+    for (uint32_t t = targets->count; t < count; t++) {
+        names[t] = builder_printf(plan, "d%u", t - targets->count + 1);
+    }
     if (distinct == NULL || is_on) {
         if (order_keys(query, order, targets, names, exprs, &keys) != EXEC_OK ||
             (is_on &&
@@ -371,10 +389,10 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
         if (add_limit(query, select, query->frame, &out->one_row) != EXEC_OK) {
             return query->run->err->code;
         }
-        select_project(query, exprs, names, targets->count, out);
+        select_project(query, exprs, names, count, out);
         return EXEC_OK;
     }
-    select_project(query, exprs, names, targets->count, out);
+    select_project(query, exprs, names, count, out);
     select_distinct(query, &out->frame);
     if (sort_output(query, order, targets, out) != EXEC_OK) {
         return query->run->err->code;

@@ -4,6 +4,7 @@
 #include "select_plan.h"
 #include "select_tree.h"
 #include "sql_expr.h"
+#include "sql_node.h"
 
 #include <string.h>
 
@@ -58,7 +59,10 @@ struct select_run {
     struct exec_error *err;
     uint32_t id_count;
     uint32_t depth;
+    uint32_t try_count; /* of select_try_again */
 };
+
+struct select_domain; /* select_domain.c */
 
 /* A group key or an aggregate call: its text and the column that holds it behind the grouping. */
 struct select_value {
@@ -84,6 +88,8 @@ struct select_query {
     uint32_t set_id;              /* the column of set numbers behind the grouping */
     struct select_value *windows; /* calls with OVER, once they are columns of the frame */
     uint32_t window_count;
+    const struct select_domain *domain;       /* the first input of FROM; NULL: none */
+    const struct select_domain *inner_domain; /* what a subquery gets as its domain now */
     json_t *correlated; /* conjuncts of WHERE that name columns of `outer` (owned array) */
 };
 
@@ -130,6 +136,11 @@ uint32_t select_expr(struct select_query *query, json_t *node);
 struct exec_type select_type(const struct select_query *query, uint32_t expr);
 uint32_t select_column(struct select_query *query, uint32_t id, long location);
 
+struct select_input {
+    struct select_frame frame;
+    struct select_names names;
+};
+
 /* ---- select_from.c */
 
 /* FROM and WHERE: query->names, and *query->frame. */
@@ -142,24 +153,32 @@ struct select_join {
     enum exec_join_kind kind;
     uint32_t left_keys[EXEC_KEYS_MAX], right_keys[EXEC_KEYS_MAX];
     uint32_t key_count, residual, mark_id;
-    bool nulls_equal;
+    bool nulls_equal; /* of all keys, or of one */
+    bool key_nulls_equal[EXEC_KEYS_MAX];
 };
 void select_join_frames(struct select_query *query, struct select_frame *left,
                         const struct select_frame *right, const struct select_join *join);
 enum exec_code select_join_key(struct select_query *query, struct select_join *join, uint32_t left,
                                uint32_t right, long location);
+
+/* LATERAL (SELECT ...): its rows for those of `left` as `right`, and the keys that join them. */
+bool select_is_lateral(json_t *node);
+enum exec_code select_lateral(struct select_query *query, json_t *node, struct select_input *left,
+                              struct select_input *right, struct select_join *join);
 enum exec_code select_lower_item(struct select_query *query, json_t *node,
                                  struct select_frame *frame, struct select_names *names);
+
+/* ---- select_join.c */
+
+/* A JoinExpr. */
+enum exec_code select_join_expr(struct select_query *query, json_t *body,
+                                struct select_frame *frame, struct select_names *names);
 
 /* ---- select_where.c */
 
 void select_filter(struct select_query *query, struct select_frame *frame, uint32_t predicate);
 uint32_t select_both(struct select_query *query, uint32_t left, uint32_t right); /* 0: none */
 
-struct select_input {
-    struct select_frame frame;
-    struct select_names names;
-};
 enum exec_code select_where(struct select_query *query, struct select_input *inputs,
                             uint32_t input_count, json_t *where, struct select_frame *out);
 
@@ -250,6 +269,49 @@ uint32_t select_sublink_value(struct select_query *query, json_t *sublink);
 /* [NOT] EXISTS, [NOT] IN as a condition: a semi or anti join. False: not of that shape. */
 bool select_sublink_condition(struct select_query *query, json_t *conjunct,
                               enum exec_code *code_out);
+
+/* ---- select_domain.c */
+
+/* Distinct values of outer columns: `frame` has them under their ids. */
+struct select_domain {
+    struct select_frame frame;
+    uint32_t ids[EXEC_KEYS_MAX];
+    uint32_t count;
+};
+
+/* The domain of a subquery: the columns of *outer->frame it may name. NULL: it names none. */
+const struct select_domain *select_domain_of(struct select_query *outer, json_t *select);
+
+/* Lowers the subquery within it: the last `count` columns of the output are the domain's, under ids
+ * of their own, and out->one_row is meant for each of its rows. */
+enum exec_code select_domain_lower(struct select_query *outer, json_t *select,
+                                   const struct select_domain *domain, struct select_output *out);
+
+/* Keys that join *outer->frame with such an output, whose columns of the domain begin at
+ * first_column (from 1); the same as a residual. */
+enum exec_code select_domain_join(struct select_query *outer, const struct select_domain *domain,
+                                  uint32_t first_column, struct select_join *join);
+void select_domain_residual(struct select_query *outer, const struct select_domain *domain,
+                            uint32_t first_column, struct select_join *join);
+
+/* What the parts of a query with a domain do: the first input of FROM; the columns, as group keys
+ * that are not yet among `ids`, and as expressions of the output (their number); a row for each of
+ * its rows behind a grouping without keys; LIMIT on *query->frame. */
+void select_domain_input(struct select_query *query, struct select_frame *frame);
+enum exec_code select_domain_keys(struct select_query *query, uint32_t *exprs, uint32_t *ids,
+                                  uint32_t *count);
+uint32_t select_domain_exprs(struct select_query *query, uint32_t *exprs_out);
+enum exec_code select_domain_fill(struct select_query *query);
+void select_domain_limit(struct select_query *query, int64_t count, int64_t offset);
+
+/* Lowering something in one way and, when that ends in EXEC_NOT_IMPLEMENTED, in another: the plan
+ * and *query->frame are as they were at the mark. False: the failure stays. */
+struct select_mark {
+    uint32_t rel_count, expr_count, id_count;
+    struct select_frame frame;
+};
+struct select_mark select_mark(const struct select_query *query);
+bool select_try_again(struct select_query *query, const struct select_mark *mark);
 
 /* ---- select_plan.c */
 

@@ -2,20 +2,12 @@
  *
  *   EXISTS, IN as a condition          semi join; NOT: anti join, null-aware for a plain NOT IN
  *   EXISTS, IN as a value              mark join
- *   (SELECT aggregates ... WHERE inner = outer)
- *                                      grouped by the inner side of the equalities, left join; what
- * is computed from the aggregates is computed behind the join, where a group that is missing counts
- * 0 any other (SELECT ...) of one row  left join of that row with every row */
-#include "select_query.h"
+ *
+ * Those as values are in select_scalar.c. A subquery that none of this fits is lowered within its
+ * domain (select_domain.c), of which the join has the columns as keys. */
+#include "select_sublink.h"
 
-/* A subquery whose FROM and WHERE are lowered and whose conditions on the outer query are left. */
-struct inner {
-    struct select_query query;
-    json_t *select;
-    bool whole; /* lowered as a statement of its own: the frame is its output */
-};
-
-static void inner_fini(struct inner *inner)
+void sublink_fini(struct inner *inner)
 {
     select_query_fini(&inner->query);
 }
@@ -25,8 +17,7 @@ static bool has(json_t *select, const char *clause)
     return json_object_get(select, clause) != NULL;
 }
 
-/* Only FROM, WHERE and a select list (DISTINCT and ORDER BY change no existence). */
-static bool is_plain(json_t *select)
+bool sublink_is_plain(json_t *select)
 {
     const char *op = json_string_value(json_object_get(select, "op"));
 
@@ -35,14 +26,7 @@ static bool is_plain(json_t *select)
            !has(select, "limitCount") && !has(select, "limitOffset");
 }
 
-/* Aggregates of all rows: exactly one row, whatever the data. */
-static bool is_plain_aggregate(json_t *select)
-{
-    return is_plain(select) && !has(select, "distinctClause") &&
-           tree_has_aggregate(json_object_get(select, "targetList"));
-}
-
-static enum exec_code lower_from(struct select_query *outer, json_t *select, struct inner *inner)
+enum exec_code sublink_lower_from(struct select_query *outer, json_t *select, struct inner *inner)
 {
     *inner = (struct inner){.select = select};
     select_query_init(&inner->query, outer->run, outer, outer->ctes);
@@ -56,8 +40,8 @@ static enum exec_code lower_inner(struct select_query *outer, json_t *select, st
 {
     struct select_output output = {0};
 
-    if (is_plain(select) && !tree_has_aggregate(json_object_get(select, "targetList"))) {
-        return lower_from(outer, select, inner);
+    if (sublink_is_plain(select) && !tree_has_aggregate(json_object_get(select, "targetList"))) {
+        return sublink_lower_from(outer, select, inner);
     }
     *inner = (struct inner){.select = select, .whole = true};
     select_query_init(&inner->query, outer->run, outer, outer->ctes);
@@ -66,6 +50,32 @@ static enum exec_code lower_inner(struct select_query *outer, json_t *select, st
     }
     *inner->query.frame = output.frame;
     return EXEC_OK;
+}
+
+/* The same within the subquery's domain, after a try without. */
+static enum exec_code lower_in_domain(struct select_query *outer, json_t *select,
+                                      struct inner *inner)
+{
+    const struct exec_error before = *outer->run->err;
+    const struct select_domain *domain = select_domain_of(outer, select);
+    struct select_output output = {0};
+
+    *inner = (struct inner){.select = select, .whole = true, .domain = domain};
+    select_query_init(&inner->query, outer->run, outer, outer->ctes);
+    if (domain == NULL) {
+        *outer->run->err = before;
+        return before.code;
+    }
+    if (select_domain_lower(outer, select, domain, &output) != EXEC_OK) {
+        return outer->run->err->code;
+    }
+    *inner->query.frame = output.frame;
+    return EXEC_OK;
+}
+
+static uint32_t own_columns(const struct inner *inner)
+{
+    return inner->query.frame->count - (inner->domain == NULL ? 0 : inner->domain->count);
 }
 
 /* ---- conditions between the two */
@@ -108,10 +118,8 @@ static uint32_t lower_outer(struct inner *inner, json_t *tree)
     return expr;
 }
 
-/* inner = outer, as keys; other conditions go to `rest`. When the join answers IN, its keys are the
- * values compared and all of the conditions go to `rest`. */
-static enum exec_code correlated_keys(struct inner *inner, bool answers_in,
-                                      struct select_join *join, json_t *rest)
+enum exec_code sublink_keys(struct inner *inner, bool answers_in, struct select_join *join,
+                            json_t *rest)
 {
     struct select_query *query = &inner->query;
     json_t *conjunct = NULL;
@@ -177,7 +185,7 @@ static uint32_t first_column(struct inner *inner, size_t index, long location)
         json_object_get(json_array_get(fields, json_array_size(fields) - 1), "A_Star") != NULL;
 
     if (inner->whole || is_star) {
-        if (query->frame->count <= index) {
+        if (own_columns(inner) <= index) {
             return sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
                               "the subquery has too few columns");
         }
@@ -192,7 +200,7 @@ static size_t column_count(const struct inner *inner)
     json_t *first = json_object_get(json_array_get(targets, 0), "ResTarget");
     const bool star = tree_has(json_object_get(first, "val"), "A_Star");
 
-    return inner->whole || (star && json_array_size(targets) == 1) ? inner->query.frame->count
+    return inner->whole || (star && json_array_size(targets) == 1) ? own_columns(inner)
                                                                    : json_array_size(targets);
 }
 
@@ -339,7 +347,7 @@ static enum exec_code condition_join(struct select_query *outer, struct inner *i
                                      bool marks, struct select_join *join)
 {
     json_t *rest = json_array();
-    const bool plain = json_array_size(inner->query.correlated) == 0;
+    const bool plain = json_array_size(inner->query.correlated) == 0 && inner->domain == NULL;
     const bool in = kind == SUBLINK_IN;
     size_t tested_count = 1;
     enum exec_code code = EXEC_OK;
@@ -356,7 +364,12 @@ static enum exec_code condition_join(struct select_query *outer, struct inner *i
         code = in_keys(outer, inner, sublink, join);
     }
     if (code == EXEC_OK) {
-        code = correlated_keys(inner, null_aware, join, rest);
+        code = sublink_keys(inner, null_aware, join, rest);
+    }
+    if (code == EXEC_OK && inner->domain != NULL && null_aware) {
+        select_domain_residual(outer, inner->domain, own_columns(inner) + 1, join);
+    } else if (code == EXEC_OK && inner->domain != NULL) {
+        code = select_domain_join(outer, inner->domain, own_columns(inner) + 1, join);
     }
     if (code == EXEC_OK && json_array_size(rest) != 0) {
         code = lower_residual(inner, rest, &join->residual);
@@ -374,21 +387,41 @@ static enum exec_code condition_join(struct select_query *outer, struct inner *i
     return code;
 }
 
+/* First as it stands, then within the domain. */
+static enum exec_code lower_condition(struct select_query *query, json_t *sublink,
+                                      enum sublink_kind kind, bool negated, bool marks,
+                                      struct inner *inner, struct select_join *join)
+{
+    json_t *select = tree_body(json_object_get(sublink, "subselect"), "SelectStmt");
+    const struct select_mark mark = select_mark(query);
+    enum exec_code code = lower_inner(query, select, inner);
+
+    *join = (struct select_join){0};
+    code =
+        code != EXEC_OK ? code : condition_join(query, inner, sublink, kind, negated, marks, join);
+    if (code == EXEC_OK || !select_try_again(query, &mark)) {
+        return code;
+    }
+    sublink_fini(inner);
+    *join = (struct select_join){0};
+    code = lower_in_domain(query, select, inner);
+    return code != EXEC_OK ? code
+                           : condition_join(query, inner, sublink, kind, negated, marks, join);
+}
+
 static enum exec_code join_condition(struct select_query *query, json_t *sublink,
                                      enum sublink_kind kind, bool negated)
 {
-    json_t *select = tree_body(json_object_get(sublink, "subselect"), "SelectStmt");
-    struct select_join join = {0};
+    struct select_join join;
     struct inner inner;
+    const enum exec_code code =
+        lower_condition(query, sublink, kind, negated, false, &inner, &join);
 
-    if (lower_inner(query, select, &inner) != EXEC_OK ||
-        condition_join(query, &inner, sublink, kind, negated, false, &join) != EXEC_OK) {
-        inner_fini(&inner);
-        return query->run->err->code;
+    if (code == EXEC_OK) {
+        select_join_frames(query, query->frame, inner.query.frame, &join);
     }
-    select_join_frames(query, query->frame, inner.query.frame, &join);
-    inner_fini(&inner);
-    return EXEC_OK;
+    sublink_fini(&inner);
+    return code;
 }
 
 bool select_sublink_condition(struct select_query *query, json_t *conjunct,
@@ -416,107 +449,26 @@ bool select_sublink_condition(struct select_query *query, json_t *conjunct,
 static uint32_t mark_value(struct select_query *query, json_t *sublink, bool in, bool negated)
 {
     const long location = (long)json_integer_value(json_object_get(sublink, "location"));
-    json_t *select = tree_body(json_object_get(sublink, "subselect"), "SelectStmt");
     const struct exec_literal no = {.type = {.kind = EXEC_TYPE_BOOL}};
     struct plan_builder *plan = query->run->plan;
-    struct select_join join = {0};
+    struct select_join join;
     struct inner inner;
 
-    if (lower_inner(query, select, &inner) != EXEC_OK ||
-        condition_join(query, &inner, sublink, in ? SUBLINK_IN : SUBLINK_EXISTS, false, true,
-                       &join) != EXEC_OK) {
-        inner_fini(&inner);
+    if (lower_condition(query, sublink, in ? SUBLINK_IN : SUBLINK_EXISTS, false, true, &inner,
+                        &join) != EXEC_OK) {
+        sublink_fini(&inner);
         return 0;
     }
     join.kind = EXEC_JOIN_LEFT_MARK;
     join.mark_id = select_new_id(query->run);
     select_join_frames(query, query->frame, inner.query.frame, &join);
-    inner_fini(&inner);
+    sublink_fini(&inner);
     uint32_t mark = select_column(query, join.mark_id, location);
     if (!in) {
         const uint32_t pair[] = {mark, builder_literal(plan, &no, NULL)};
         mark = builder_call(plan, "coalesce", pair, 2, NULL);
     }
     return negated ? builder_call(plan, "not", &mark, 1, NULL) : mark;
-}
-
-/* ---- scalar subqueries */
-
-static enum exec_code group_inner(struct select_query *query, struct inner *inner,
-                                  struct select_join *join)
-{
-    json_t *rest = json_array();
-    uint32_t ids[EXEC_KEYS_MAX];
-    enum exec_code code = correlated_keys(inner, false, join, rest);
-
-    if (code == EXEC_OK && json_array_size(rest) != 0) {
-        sql_refuse(&query->lowering, sql_node_location(json_array_get(rest, 0)),
-                   EXEC_NOT_IMPLEMENTED,
-                   "a scalar subquery tied to its query by anything but equalities is not "
-                   "implemented yet");
-        code = EXEC_NOT_IMPLEMENTED;
-    }
-    json_decref(rest);
-    if (code != EXEC_OK) {
-        return code;
-    }
-    for (uint32_t k = 0; k < join->key_count; k++) {
-        ids[k] = select_new_id(query->run);
-    }
-    code = select_aggregate(&inner->query, join->right_keys, ids, join->key_count,
-                            json_object_get(inner->select, "targetList"));
-    for (uint32_t k = 0; k < join->key_count; k++) {
-        join->right_keys[k] = builder_column(query->run->plan, k + 1, NULL);
-    }
-    return code;
-}
-
-static uint32_t aggregate_value(struct select_query *query, json_t *select, long location)
-{
-    struct select_join join = {.kind = EXEC_JOIN_LEFT};
-    json_t *targets = json_object_get(select, "targetList");
-    struct inner inner;
-    uint32_t expr = 0;
-    enum exec_code code = lower_from(query, select, &inner);
-
-    if (code == EXEC_OK && json_array_size(targets) != 1) {
-        sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
-                   "a subquery used as a value has %zu columns", json_array_size(targets));
-        code = EXEC_BAD_SPEC;
-    }
-    if (code == EXEC_OK) {
-        code = group_inner(query, &inner, &join);
-    }
-    if (code == EXEC_OK) {
-        select_join_frames(query, query->frame, inner.query.frame, &join);
-        inner.query.frame = query->frame;
-        inner.query.misses_groups = true;
-        json_t *target = json_object_get(json_array_get(targets, 0), "ResTarget");
-        expr = select_expr(&inner.query, json_object_get(target, "val"));
-    }
-    inner_fini(&inner);
-    return expr;
-}
-
-static uint32_t row_value(struct select_query *query, json_t *select, long location)
-{
-    struct select_join join = {.kind = EXEC_JOIN_LEFT};
-    struct select_output output = {0};
-
-    if (select_lower(query->run, select, query, query->ctes, &output) != EXEC_OK) {
-        return 0;
-    }
-    if (output.frame.count != 1) {
-        return sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
-                          "a subquery used as a value has %u columns", output.frame.count);
-    }
-    if (!output.one_row) {
-        return sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                          "a subquery used as a value must give one row by its shape: use an "
-                          "aggregate without GROUP BY, or LIMIT 1");
-    }
-    select_join_frames(query, query->frame, &output.frame, &join);
-    return select_column(query, output.frame.columns[0].id, location);
 }
 
 uint32_t select_sublink_value(struct select_query *query, json_t *sublink)
@@ -532,14 +484,9 @@ uint32_t select_sublink_value(struct select_query *query, json_t *sublink)
         case SUBLINK_EXISTS: return mark_value(query, sublink, false, false);
         case SUBLINK_IN: return mark_value(query, sublink, true, false);
         case SUBLINK_NOT_IN: return mark_value(query, sublink, true, true);
-        case SUBLINK_VALUE:
-            return is_plain_aggregate(select) ? aggregate_value(query, select, location)
-                                              : row_value(query, select, location);
-        case SUBLINK_ANY:
-        case SUBLINK_ALL:
-            return sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                              "a comparison with ANY or ALL is only implemented as a condition of "
-                              "WHERE or HAVING");
+        case SUBLINK_VALUE: return select_scalar(query, select, location);
+        case SUBLINK_ANY: return select_quantified(query, sublink, false, location);
+        case SUBLINK_ALL: return select_quantified(query, sublink, true, location);
         case SUBLINK_OTHER: break;
     }
     return sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,

@@ -73,15 +73,17 @@ static bool visit_mask(void *owner, const char *kind, json_t *body)
         return true;
     }
     const uint32_t id = select_resolve_quietly(search->where->query, body, &found);
-    if (id == 0) {
-        search->others |= MASK_UNKNOWN;
-    } else if (found != search->where->query) {
-        search->others |= MASK_OUTER;
-    }
+    bool is_here = false;
     for (uint32_t i = 0; id != 0 && i < search->where->input_count; i++) {
         if (frame_position(&search->where->inputs[i].frame, id) != 0) {
             search->mask |= UINT64_C(1) << i;
+            is_here = true; /* outer columns too, of the domain */
         }
+    }
+    if (id == 0) {
+        search->others |= MASK_UNKNOWN;
+    } else if (found != search->where->query && !is_here) {
+        search->others |= MASK_OUTER;
     }
     return true;
 }

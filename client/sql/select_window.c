@@ -248,9 +248,11 @@ static enum exec_code lower_keys(struct select_query *query, const struct window
                                  long location, struct select_window *out)
 {
     struct plan_builder *plan = query->run->plan;
-    const size_t partition_count = json_array_size(shape->partition);
+    const size_t written_count = json_array_size(shape->partition);
     const size_t order_count = json_array_size(shape->order);
-    uint32_t *partition = builder_alloc(plan, (partition_count + 1) * sizeof *partition);
+    uint32_t *partition = builder_alloc(plan, (written_count + EXEC_KEYS_MAX) * sizeof *partition);
+    const size_t partition_count =
+        written_count + select_domain_exprs(query, partition + written_count);
     struct exec_sort_key *order = builder_alloc(plan, (order_count + 1) * sizeof *order);
 
     if (partition_count + order_count > EXEC_KEYS_MAX) {
@@ -258,7 +260,7 @@ static enum exec_code lower_keys(struct select_query *query, const struct window
                    "a window with more than %d PARTITION BY and ORDER BY keys", EXEC_KEYS_MAX);
         return EXEC_LIMIT;
     }
-    for (size_t k = 0; k < partition_count; k++) {
+    for (size_t k = 0; k < written_count; k++) {
         partition[k] = select_expr(query, json_array_get(shape->partition, k));
         if (partition[k] == 0) {
             return query->run->err->code;

@@ -32,10 +32,10 @@ enum exec_code expr_eval_single_value(const struct expr *expr, const struct batc
         const int64_t count =
             vec_is_valid(&rows, row) ? ((const int64_t *)rows.data)[expr_arg_row(&rows, row)] : 0;
         if (count > 1) {
+            EXEC_FAIL(err, EXEC_BAD_ARGUMENT,
+                      "a subquery used as a value gives %lld rows; at most 1", (long long)count);
             err->expr = expr->index;
-            return EXEC_FAIL(err, EXEC_BAD_ARGUMENT,
-                             "a subquery used as a value gives %lld rows; at most 1",
-                             (long long)count);
+            return EXEC_BAD_ARGUMENT;
         }
     }
     return expr->args[0]->eval(expr->args[0], in, scratch, out, err);

@@ -292,12 +292,14 @@ REFUSED = [
     ("selec id", "byte 1: syntax error"),
     ("select id from o; select 1", "one statement"),
     ("insert into o values (1)", "not an expression"),
-    ("select (select id from o)", "must give one row"),
+    ("select (select id, city from o)", "byte 8: a subquery used as a value has 2 columns"),
     ("select x.id from o x, p x", "two inputs called 'x'"),
     ("select z.id from o", "no table in FROM is called 'z'"),
     ("select id + 'a' from o", "the text 'a' stands beside int64"),
-    ("select o.id from o, lateral (select 1) t", "LATERAL"),
-    ("select (select v from n where n.k = o.id) from o", "names columns of the query around it"),
+    ("select o.id from o right join lateral (select o.id) t on true", "a LATERAL subquery cannot be on the side"),
+    ("select o.id from o, lateral (select x.id) t", "byte 37: no table in FROM is called 'x'"),
+    ("select id from o where exists (select distinct v from n where v > o.id limit 1)", "byte 78: LIMIT of DISTINCT"),
+    ("select o.id from o left join p on o.id in (select k from n)", "byte 40: a subquery in ON of an outer join"),
     ("select string_agg(city, city) from o", "byte 25: string_agg() takes a constant separator"),
     ("select quantile_cont(amount, 2) from o", "the fraction must be a number from 0 to 1"),
     ("select median(city) from o", "quantile_cont of utf8"),
@@ -311,9 +313,20 @@ REFUSED = [
     ("select id from o join p using (nope)", "USING: column 'nope' is missing"),
     ("select cast(city as varchar(2)) from o", "byte 21: a length or precision"),
     ("select cast(amount as decimal) from o", "numeric(38, 6)"),
-    ("select id > any (select id from p) from o", "byte 11: a comparison with ANY or ALL"),
+    ("select (select max(id) from p) > any (select k from n) from o", "byte 32: a subquery or a row compared with ANY or ALL"),
     ("select 1 union select 1, 2", "1 and 2 columns"),
     ("select * from o tablesample system (10)", "byte"),
+]
+
+# Statements that fail when they run: byte, exit code, what the message must hold.
+FAILED = [
+    ("select (select id from o)", 8, 1, r"a subquery used as a value gives 5 rows; at most 1"),
+    ("select id, (select v from n where n.k = o.id) from o", 12, 1, r"a subquery used as a value gives 2 rows"),
+    ("select id, (select v from n where n.k >= o.id) from o", 12, 1, r"a subquery used as a value gives \d rows"),
+    ("select cast(city as int64) from o", 8, 6, r"cast from utf8 to int64: '[A-Za-z]+' is not a int64"),
+    ("select id + 9223372036854775807 from o", 11, 1, r"add: \d \+ 9223372036854775807 does not fit int64"),
+    ("select day + id * interval '100000000 years' from o", 12, 1, r"add_months: \d200000000 from [0-9-]+ does not fit date32"),
+    ("select 1 / (id - 2) from o", 10, 1, r"divide: 1 / 0: division by zero"),
 ]
 
 
@@ -415,6 +428,13 @@ class Sql(unittest.TestCase):
             with self.subTest(statement):
                 _, err = self.morsel(statement, *self.small, code=2)
                 self.assertIn(wanted, err)
+
+    def test_fails_with_a_place(self):
+        for statement, byte, code, wanted in FAILED:
+            with self.subTest(statement):
+                message, text, caret = self.morsel(statement, *self.small, code=code)[1].splitlines()
+                self.assertRegex(message, wanted)
+                self.assertEqual(caret.index("^") - text.index(statement) + 1, byte)
 
     def test_examples_of_the_document(self):
         examples = re.findall(r"```sql\n(.*)\n-- (.*)\n```", (ROOT / "docs/semantics.md").read_text())
