@@ -18,3 +18,10 @@ endforeach()
 find_package(Threads REQUIRED)
 add_executable(bench_limits bench/bench_limits.c)
 target_link_libraries(bench_limits PRIVATE Threads::Threads morsel_flags)
+
+# Whole jobs beside each other.
+add_executable(bench_fairness bench/bench_fairness.c)
+target_include_directories(bench_fairness PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(bench_fairness PRIVATE exec_test_support morsel_exec morsel_numa morsel_flags m)
+add_test(NAME bench/fairness COMMAND bench_fairness smoke)
+set_tests_properties(bench/fairness PROPERTIES LABELS "exec;unit" TIMEOUT 60)

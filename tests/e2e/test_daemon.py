@@ -92,6 +92,28 @@ class Operations(unittest.TestCase):
             self.assertEqual(kept.profile, profile)
             self.assertEqual(kept.job.steals, profile.stolen_morsels)
 
+    def test_trace(self):
+        with Daemon("--workers", "2") as daemon:
+            request = generated(5_000_000 // SLOW)
+            request.options.trace_events = 16384
+            _, finished, responses = daemon.run(request)
+            traces = [r.trace for r in responses if r.WhichOneof("payload") == "trace"]
+            morsels = [e for t in traces for e in t.events if e.kind == job_pb.TRACE_KIND_MORSEL]
+            self.assertEqual(sum(e.rows for e in morsels), finished.row_count)
+            self.assertEqual({t.worker for t in traces}, {0, 1})
+            self.assertTrue(all(len(t.events) <= 4096 and t.dropped == 0 for t in traces))
+            self.assertIn("generator", traces[0].pipelines[0].steps)
+            request.options.trace_events, request.options.settings["morsel_rows"] = 2, "16384"
+            _, finished, responses = daemon.run(request)
+            traces = [r.trace for r in responses if r.WhichOneof("payload") == "trace"]
+            self.assertGreater(sum(t.dropped for t in traces), 0)
+            self.assertLessEqual(sum(e.kind == job_pb.TRACE_KIND_MORSEL for t in traces for e in t.events), 4)
+            request.options.trace_events = 65537
+            with self.assertRaises(grpc.RpcError) as caught:
+                daemon.run(request)
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
+            self.assertIn("trace_events", caught.exception.details())
+
     def test_drain_lets_a_running_job_finish(self):
         with Daemon() as daemon:
             stream = daemon.jobs.ExecuteJob(generated(20_000_000 // SLOW))
