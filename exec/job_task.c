@@ -83,6 +83,16 @@ static void deliver_chunk(struct exec_job *job, struct exec_chunk *chunk)
     job->events.chunk(job->owner, job, chunk);
 }
 
+/* Rows that come from a scan as they are: the table is being loaded. */
+static bool is_load(const struct plan_rel *rel)
+{
+    while (rel->spec->kind == EXEC_REL_PROJECT || rel->spec->kind == EXEC_REL_FILTER ||
+           rel->spec->kind == EXEC_REL_LIMIT) {
+        rel = rel->inputs[0];
+    }
+    return rel->spec->kind == EXEC_REL_SCAN;
+}
+
 static struct op_sink *sink_create(struct exec_job *job, const struct stream *root)
 {
     const struct exec_job_options *options = &job->spec->options;
@@ -100,6 +110,7 @@ static struct op_sink *sink_create(struct exec_job *job, const struct stream *ro
         .table = job->spec->into_table,
         .replace = job->spec->into_replace,
         .ordered = root->is_ordered,
+        .encodes = is_load(job->plan->root),
         .rows_max = options->result_rows_max,
     };
 

@@ -235,6 +235,9 @@ static enum exec_code upload_prepare(struct exec_upload *upload, const struct up
         upload->builder =
             chunk_builder_create(upload->engine->pages, catalogue_budget(upload->engine->catalogue),
                                  upload->node, &upload->schema);
+        if (upload->builder != NULL && !chunk_builder_encode(upload->builder, &upload->schema)) {
+            return engine_fail_memory(err, NULL, "the dictionaries of an upload");
+        }
     }
     if (upload->builder == NULL) {
         return engine_fail_memory(err, NULL, "an upload");

@@ -1,5 +1,6 @@
 #include "op/group_dense.h"
 
+#include "table/dictionary.h"
 #include "table/table.h"
 
 #include <math.h>
@@ -68,7 +69,11 @@ static bool plan_key(struct group *group, uint32_t k)
     }
     key->storage = vec_storage(expr_type(group->plan.keys[k])->kind);
     key->may_be_null = dense_may_be_null(column);
-    if (!dense_integer_bounds(column->stats, key->storage, &key->least, &most)) {
+    key->dictionary = column->stats->dictionary;
+    if (key->dictionary != NULL) {
+        key->least = 0;
+        most = key->dictionary->count == 0 ? 0 : key->dictionary->count - 1;
+    } else if (!dense_integer_bounds(column->stats, key->storage, &key->least, &most)) {
         return false;
     }
     const uint64_t span = (uint64_t)most - (uint64_t)key->least;
@@ -241,8 +246,15 @@ enum exec_code group_dense_create(struct group *group, struct exec_error *err)
 
 void group_dense_free(struct group *group)
 {
+    const struct group_dense *dense = group->dense;
+
     for (uint32_t w = 0; w < group->job->worker_count; w++) {
-        nu_arena_destroy(&group->dense->workers[w].arena);
+        struct dense_worker *worker = &dense->workers[w];
+        for (uint32_t k = 0; worker->holds_dictionaries && k < dense->key_count; k++) {
+            dictionary_unref(dense->keys[k].dictionary);
+        }
+        worker->holds_dictionaries = false;
+        nu_arena_destroy(&worker->arena);
     }
 }
 

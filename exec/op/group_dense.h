@@ -36,6 +36,7 @@ struct dense_key {
     uint32_t column;
     enum vec_storage storage;
     bool may_be_null;
+    struct dictionary *dictionary; /* of text: codes are grouped; NULL: an integer */
     int64_t least;
     uint32_t span;   /* values; a null's place is `span` */
     uint32_t stride; /* in places */
@@ -88,10 +89,11 @@ struct dense_measure {
 
 struct dense_worker {
     _Alignas(128) struct nu_arena arena;
-    int64_t *lanes;  /* NULL: no rows yet */
-    __int128 *sums;  /* by place, then field: what lanes were emptied into; NULL: never */
-    void **extremes; /* arrays by place */
-    uint64_t rows;   /* in the lanes */
+    int64_t *lanes;          /* NULL: no rows yet */
+    __int128 *sums;          /* by place, then field: what lanes were emptied into; NULL: never */
+    void **extremes;         /* arrays by place */
+    bool holds_dictionaries; /* a reference of each key's */
+    uint64_t rows;           /* in the lanes */
     uint64_t all_rows;
 };
 

@@ -1,4 +1,5 @@
 #include "op/group_dense.h"
+#include "table/dictionary.h"
 
 #include <string.h>
 
@@ -53,6 +54,13 @@ static bool start_worker(const struct group_dense *dense, struct dense_worker *w
     struct nu_arena *arena = &worker->arena;
     const size_t slots = (size_t)dense->places << dense->slot_shift;
 
+    /* The table may be gone before its groups are out. */
+    for (uint32_t k = 0; k < dense->key_count; k++) {
+        if (dense->keys[k].dictionary != NULL) {
+            dictionary_ref(dense->keys[k].dictionary);
+        }
+    }
+    worker->holds_dictionaries = true;
     worker->lanes = nu_arena_calloc(arena, slots * sizeof *worker->lanes, 64);
     worker->extremes = nu_arena_calloc(arena, (dense->extreme_count + 1) * sizeof(void *), 8);
     if (worker->lanes == NULL || worker->extremes == NULL) {
@@ -84,14 +92,15 @@ static void add_key(const struct dense_push *push, uint32_t k)
     const struct vec *vec = &push->keys[k];
     struct block *block = push->block;
     const void *values = values_at(vec, push->first);
+    const enum vec_storage storage = vec_storage(vec->kind); /* of codes: the chunk's */
     const uint32_t stride = key->stride << dense->slot_shift;
 
     if (!key->may_be_null || vec->valid == NULL) {
-        dense->kernels->slot[key->storage](values, push->count, key->least, stride, block->slot);
+        dense->kernels->slot[storage](values, push->count, key->least, stride, block->slot);
         return;
     }
     memset(block->x, 0, push->count * sizeof *block->x);
-    dense->kernels->value[key->storage](values, push->count, key->least, 0, block->x);
+    dense->kernels->value[storage](values, push->count, key->least, 0, block->x);
     for (uint32_t i = 0; i < push->count; i++) {
         const uint32_t place =
             bitmap_get(vec->valid, push->first + i) ? (uint32_t)block->x[i] : key->span;
@@ -281,6 +290,40 @@ static bool dense_column(const struct batch *in, const struct vec *from, struct 
     return true;
 }
 
+static const uint8_t code_kinds[] = {
+    [1] = EXEC_TYPE_UINT8, [2] = EXEC_TYPE_UINT16, [4] = EXEC_TYPE_UINT32};
+
+/* Text as the codes of the key's dictionary: those it brings, or by looking each value up. */
+static bool code_column(const struct batch *in, const struct vec *from,
+                        const struct dictionary *dictionary, struct nu_arena *scratch,
+                        struct vec *out)
+{
+    struct vec texts;
+    uint32_t *codes;
+
+    if (from->dictionary == dictionary && !from->constant) {
+        const struct vec brought = {
+            .data = from->codes, .valid = from->valid, .kind = code_kinds[from->code_bytes]};
+        return dense_column(in, &brought, scratch, out);
+    }
+    codes = nu_arena_alloc(scratch, BATCH_ROWS * sizeof *codes, 64);
+    if (codes == NULL || !dense_column(in, from, scratch, &texts)) {
+        return false;
+    }
+    dictionary_find(dictionary, texts.data, texts.valid, in->sel_count, codes);
+    *out = (struct vec){.data = codes, .valid = texts.valid, .kind = EXEC_TYPE_UINT32};
+    return true;
+}
+
+static bool key_column(const struct batch *in, const struct dense_key *key,
+                       struct nu_arena *scratch, struct vec *out)
+{
+    const struct vec *from = &in->columns[key->column];
+
+    return key->dictionary == NULL ? dense_column(in, from, scratch, out)
+                                   : code_column(in, from, key->dictionary, scratch, out);
+}
+
 static bool dense_columns(const struct group *group, struct nu_arena *scratch,
                           const struct batch *in, struct dense_push *push)
 {
@@ -293,7 +336,7 @@ static bool dense_columns(const struct group *group, struct nu_arena *scratch,
         return false;
     }
     for (uint32_t k = 0; k < key_count; k++) {
-        if (!dense_column(in, &in->columns[dense->keys[k].column], scratch, &columns[k])) {
+        if (!key_column(in, &dense->keys[k], scratch, &columns[k])) {
             return false;
         }
     }

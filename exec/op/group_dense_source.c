@@ -1,5 +1,6 @@
 #include "kernel/agg_moments.h"
 #include "op/group_dense.h"
+#include "table/dictionary.h"
 #include "vec/value.h"
 
 #include <stddef.h>
@@ -165,7 +166,16 @@ static bool key_column(const struct output *output, uint32_t k, struct vec *out)
         const uint32_t place = output->first + output->present[i];
         index[i] = place / key->stride % (key->span + key->may_be_null);
     }
-    switch (key->storage) {
+    if (key->dictionary != NULL) {
+        static const struct string_view nothing;
+        struct string_view *views = data;
+        for (uint32_t i = 0; i < output->count; i++) {
+            views[i] =
+                index[i] < key->dictionary->count ? key->dictionary->views[index[i]] : nothing;
+        }
+    }
+    switch (key->dictionary != NULL ? VEC_VIEW : key->storage) {
+        case VEC_VIEW: break;
         case VEC_I8: KEY_VALUES(int8_t); break;
         case VEC_I16: KEY_VALUES(int16_t); break;
         case VEC_I32: KEY_VALUES(int32_t); break;

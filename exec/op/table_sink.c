@@ -58,6 +58,7 @@ static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uin
     struct vec *columns =
         nu_arena_alloc(run->scratch, (sink->schema->field_count + 1) * sizeof *columns, 64);
     struct batch placed = *batch;
+    bool is_ready = true;
     struct exec_error err;
 
     (void)index;
@@ -71,8 +72,10 @@ static enum push_result table_push(struct op_sink *op, struct pipe_run *run, uin
     if (own->builder == NULL) {
         own->builder = chunk_builder_create(
             sink->job->pages, catalogue_budget(sink->job->catalogue), run->node, sink->schema);
+        is_ready = own->builder != NULL &&
+                   (!sink->options.encodes || chunk_builder_encode(own->builder, sink->schema));
     }
-    if (own->builder == NULL) {
+    if (!is_ready) {
         job_memory_error(&err, NULL, "a table builder");
         job_fail(run->job, &err);
         return PUSH_FAILED;

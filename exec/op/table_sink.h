@@ -9,6 +9,7 @@ struct job_context;
 struct table_options {
     const char *table;
     bool replace, ordered;
+    bool encodes;      /* text columns get dictionaries: worth its time where tables are loaded */
     uint64_t rows_max; /* more rows fail the job with EXEC_LIMIT; 0: no limit */
 };
 

@@ -1,4 +1,6 @@
+#include "table/chunk_codes.h"
 #include "table/column_stats.h"
+#include "table/dictionary.h"
 #include "table/table.h"
 #include "vec/bitmap.h"
 #include "vec/string_view.h"
@@ -40,6 +42,7 @@ struct chunk_builder {
     struct nu_budget *budget;
     unsigned node;
     uint32_t column_count;
+    struct chunk_coder *coder; /* NULL: no dictionaries */
     struct fill fill;
     struct table_chunk **full; /* finished, oldest first */
     uint32_t full_count, full_taken, full_capacity;
@@ -66,6 +69,12 @@ struct chunk_builder *chunk_builder_create(struct nu_page_pool *pages, struct nu
         builder->columns[c].width = exec_type_width(type->kind);
     }
     return builder;
+}
+
+bool chunk_builder_encode(struct chunk_builder *builder, const struct exec_schema *schema)
+{
+    builder->coder = chunk_coder_create(builder->pages, builder->budget, builder->node, schema);
+    return builder->coder != NULL;
 }
 
 void chunk_builder_set_node(struct chunk_builder *builder, unsigned node)
@@ -139,6 +148,7 @@ static struct table_chunk *fill_finish(struct chunk_builder *builder, struct fil
     struct table_chunk *chunk = fill->chunk;
 
     chunk->row_count = fill->row_count;
+    chunk->column_count = builder->column_count;
     for (uint32_t c = 0; c < builder->column_count; c++) {
         const struct fill_column *column = &fill->columns[c];
         chunk->columns[c] = (struct table_column){
@@ -150,12 +160,19 @@ static struct table_chunk *fill_finish(struct chunk_builder *builder, struct fil
     chunk->arena = fill->arena; /* it owns the memory it now lives in */
     fill->chunk = NULL;
     fill->row_count = fill->capacity = 0;
+    if (builder->coder != NULL) {
+        chunk_coder_encode(builder->coder, chunk);
+    }
     return chunk;
 }
 
 void table_chunk_destroy(struct table_chunk *chunk)
 {
     struct nu_arena arena = chunk->arena;
+
+    for (uint32_t c = 0; c < chunk->column_count; c++) {
+        dictionary_unref(chunk->columns[c].dictionary);
+    }
     nu_arena_destroy(&arena);
 }
 
@@ -396,6 +413,7 @@ void chunk_builder_destroy(struct chunk_builder *builder)
     if (builder->fill.chunk != NULL) {
         nu_arena_destroy(&builder->fill.arena);
     }
+    chunk_coder_destroy(builder->coder);
     free(builder->full);
     free(builder);
 }

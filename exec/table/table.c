@@ -1,5 +1,6 @@
 #include "table/table.h"
 
+#include "table/chunk_codes.h"
 #include "table/column_stats.h"
 #include "table/table_make.h"
 
@@ -81,6 +82,7 @@ struct table *table_make(const char *name, const struct exec_schema *schema,
     }
     table->chunk_count = chunk_count;
     sum_chunks(table);
+    table_unify_dictionaries(table);
     return table;
 }
 
@@ -110,6 +112,11 @@ void table_chunk_batch(const struct table_chunk *chunk, const struct table *tabl
             .valid = column->valid == NULL ? NULL : column->valid + row / 64,
             .kind = kind,
         };
+        if (column->codes != NULL) {
+            columns[i].code_bytes = column->code_bytes;
+            columns[i].codes = (const unsigned char *)column->codes + row * column->code_bytes;
+            columns[i].dictionary = column->dictionary;
+        }
     }
     *batch_out = (struct batch){
         .row_count = count,

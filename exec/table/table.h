@@ -27,7 +27,8 @@ struct column_stats {
      * 2^(digit_high + 1) in magnitude. */
     bool has_digits, has_specials; /* some such value; some NaN or infinity */
     int16_t digit_low, digit_high;
-    uint64_t distinct_estimate; /* 0: unknown */
+    uint64_t distinct_estimate;    /* 0: unknown */
+    struct dictionary *dictionary; /* of a whole table's text column; NULL: it has none */
 };
 
 /* data and valid as in struct vec, for up to TABLE_CHUNK_ROWS rows, 64-byte aligned. */
@@ -35,11 +36,16 @@ struct table_column {
     const void *data;
     const uint64_t *valid;
     struct column_stats stats;
+    /* Of text, where the column has few values (table/dictionary.h); a reference. Else NULL. */
+    const void *codes;
+    uint8_t code_bytes; /* 1, 2, 4 */
+    struct dictionary *dictionary;
 };
 
 struct table_chunk {
     uint32_t row_count; /* 1..TABLE_CHUNK_ROWS; any chunk of a table may be part filled */
     uint16_t node;
+    uint32_t column_count;
     struct nu_arena arena; /* everything of this chunk */
     struct table_column *columns;
 };
@@ -74,6 +80,9 @@ struct chunk_builder;
 
 struct chunk_builder *chunk_builder_create(struct nu_page_pool *pages, struct nu_budget *budget,
                                            unsigned node, const struct exec_schema *schema);
+/* Text columns get dictionaries, where they have few values; before the first row. false: out of
+ * memory. */
+bool chunk_builder_encode(struct chunk_builder *builder, const struct exec_schema *schema);
 /* Copies the selected rows (strings too). EXEC_OK or EXEC_MEMORY_BUDGET. */
 enum exec_code chunk_builder_append(struct chunk_builder *builder, const struct batch *batch,
                                     struct exec_error *err);

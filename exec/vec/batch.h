@@ -20,11 +20,17 @@ enum {
  *
  * `constant`: data and bit 0 of valid[0] hold one value for all rows. Whoever reads a vec handles
  * both forms or calls vec_flatten first. */
+struct dictionary; /* table/dictionary.h */
 struct vec {
     const void *data;
     const uint64_t *valid;
     uint8_t kind; /* enum exec_type_kind */
     bool constant;
+    /* A text column of a table with a dictionary may say the same a second time, as codes of 1, 2
+     * or 4 bytes; NULL: it does not. Whoever makes a column of another leaves them out. */
+    uint8_t code_bytes;
+    const void *codes;
+    const struct dictionary *dictionary;
 };
 
 /* At most BATCH_ROWS rows, column by column. `sel` lists the rows still alive, strictly ascending;

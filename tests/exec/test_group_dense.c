@@ -9,6 +9,7 @@
 #include "op_harness.h"
 #include "oracle/group_oracle.h"
 #include "table/column_stats.h"
+#include "table/dictionary.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -55,6 +56,9 @@ static void fill_cell(const struct fixture *fixture, const struct exec_type *typ
     const int64_t integer = least + (int64_t)(random_next(seed) % span);
 
     *cell = (struct cell){.integer = integer};
+    cell->text_bytes =
+        (uint32_t)snprintf(cell->text, sizeof cell->text, "%s%d",
+                           integer % 2 == 0 ? "longer than a view: " : "v", (int)integer);
     cell->null = random_next(seed) % 100 < fixture->null_percent;
     if (is_float(type)) {
         cell->real = ldexp((double)integer, -(int32_t)(random_next(seed) % 8));
@@ -99,7 +103,23 @@ struct grouped {
     struct group_column columns[COLUMNS_MAX];
 };
 
-static void make_input(const struct fixture *fixture, struct grouped *grouped)
+static struct dictionary *dictionary_of(struct harness *harness, const struct cells *cells,
+                                        uint32_t column)
+{
+    struct dictionary *dictionary = dictionary_create(harness->job.pages, &harness->job.budget, 0);
+    uint32_t code;
+
+    cr_assert_not_null(dictionary);
+    for (uint32_t r = 0; r < cells->row_count; r++) {
+        const struct cell *cell = cells_at(cells, r, column);
+        const struct string_view view = string_view_make(cell->text, cell->text_bytes);
+        cr_assert(cell->null || dictionary_encode(dictionary, &view, NULL, 1, &code));
+    }
+    return dictionary;
+}
+
+static void make_input(const struct fixture *fixture, struct harness *harness,
+                       struct grouped *grouped)
 {
     const uint32_t columns = fixture->key_count + fixture->argument_count;
     uint64_t seed = fixture->seed;
@@ -113,6 +133,9 @@ static void make_input(const struct fixture *fixture, struct grouped *grouped)
         }
     }
     for (uint32_t c = 0; c < columns; c++) {
+        if (fixture->types[c].kind == EXEC_TYPE_UTF8) {
+            grouped->stats[c].dictionary = dictionary_of(harness, &grouped->input, c);
+        }
         grouped->columns[c] = (struct group_column){.stats = &grouped->stats[c]};
     }
 }
@@ -170,8 +193,8 @@ static void check(const struct fixture *fixture)
     char what[120];
 
     memset(&grouped, 0, sizeof grouped);
-    make_input(fixture, &grouped);
     harness_init(&harness, fixture->workers, 64, UINT64_MAX);
+    make_input(fixture, &harness, &grouped);
     add_measures(fixture, &grouped, &harness);
     for (uint32_t k = 0; k < fixture->key_count; k++) {
         grouped.key_columns[k] = k;
@@ -212,6 +235,9 @@ static void check(const struct fixture *fixture)
     cr_assert_eq(figures.groups, wanted.count, "%s", what);
     lines_assert_equal(&harness.lines, &wanted, what);
     lines_free(&wanted);
+    for (uint32_t c = 0; c < column_count; c++) {
+        dictionary_unref(grouped.stats[c].dictionary);
+    }
     cells_free(&grouped.input);
     harness_fini(&harness);
 }
@@ -256,6 +282,22 @@ Test(group_dense, other_keys)
         struct fixture fixture = plain();
         fixture.types[0] = types[t];
         fixture.null_percent = 10;
+        fixture.sums_only = true;
+        check(&fixture);
+    }
+}
+
+Test(group_dense, text_by_its_dictionary)
+{
+    for (uint32_t nulls = 0; nulls < 40; nulls += 20) {
+        struct fixture fixture = plain();
+        fixture.types[0] = (struct exec_type)TYPE_OF(UTF8);
+        fixture.types[1] = (struct exec_type)TYPE_OF(INT16);
+        fixture.types[2] = (struct exec_type)TYPE_OF(UTF8);
+        fixture.types[3] = (struct exec_type)TYPE_OF(INT32);
+        fixture.key_count = 3;
+        fixture.span = 7;
+        fixture.null_percent = nulls;
         fixture.sums_only = true;
         check(&fixture);
     }

@@ -30,6 +30,7 @@ target_link_options(test_sched_heap PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc)
 morsel_test(exec sched_jobs LABELS unit)
 morsel_test(exec table LABELS unit)
+morsel_test(exec dictionary LABELS unit)
 morsel_test(exec upload LABELS unit)
 morsel_test(exec vec LABELS unit)
 morsel_test(exec join LABELS unit)
