@@ -1,4 +1,5 @@
 #include "cli_input.h"
+#include "stdin_file.h"
 
 #include <string.h>
 
@@ -193,6 +194,9 @@ uint32_t cli_input_files(struct plan_builder *plan, const struct cli_options *op
         types_parse(plan, options, name, &rel.u.scan.schema, err) != EXEC_OK) {
         return 0;
     }
+    if (stdin_file_is(paths[0]) && rel.u.scan.format == EXEC_FORMAT_NONE) {
+        rel.u.scan.format = EXEC_FORMAT_CSV;
+    }
     return builder_rel(plan, &rel);
 }
 
@@ -202,9 +206,16 @@ uint32_t cli_input_scan(struct plan_builder *plan, const struct cli_options *opt
     static const char prefix[] = "server:";
     const bool below_root = strncmp(arg, prefix, sizeof prefix - 1) == 0;
 
-    if (strcmp(arg, "-") == 0) {
-        EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "reading an input from stdin is not implemented yet");
+    if (strcmp(arg, "-") == 0 && options->server != NULL) {
+        EXEC_FAIL(
+            err, EXEC_BAD_SPEC,
+            "an input from stdin is for this machine: upload it first, or leave --server out");
         return 0;
+    }
+    if (strcmp(arg, "-") == 0) {
+        const char *path = stdin_file_path(err);
+        *name_out = "stdin";
+        return path == NULL ? 0 : cli_input_files(plan, options, *name_out, &path, 1, err);
     }
     if (options->server == NULL && below_root) {
         EXEC_FAIL(err, EXEC_BAD_SPEC, "'%.200s' names a file of a server: give --server", arg);

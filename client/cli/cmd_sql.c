@@ -8,6 +8,7 @@
 #include "proto/wire_plan.h"
 #include "remote_source.h"
 #include "sql/select_plan.h"
+#include "stdin_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +44,14 @@ static enum exec_code read_text(struct statement *statement)
     const struct cli_options *options = statement->options;
     const char *path = options->sql_file;
 
+    for (uint32_t i = 0; path != NULL && i < options->tables.count; i++) {
+        const char *equals = strchr(options->tables.texts[i], '=');
+        if (strcmp(path, "-") == 0 && strcmp(equals + 1, "-") == 0) {
+            return EXEC_FAIL(&statement->err.exec, EXEC_BAD_SPEC,
+                             "-f - and --table %.100s: stdin holds one of them",
+                             options->tables.texts[i]);
+        }
+    }
     if ((path == NULL) == (options->arg_count == 0)) {
         return EXEC_FAIL(&statement->err.exec, EXEC_BAD_SPEC,
                          "morsel sql takes one statement: as an argument or with -f FILE");
@@ -113,7 +122,16 @@ static enum exec_code read_tables(struct statement *statement)
             return EXEC_FAIL(&statement->err.exec, EXEC_BAD_SPEC, "--table %.100s: %s", text,
                              below_root ? "a file of a server needs --server" : "no path");
         }
-        table_add(statement, names[i], equals + 1);
+        const bool is_stdin = strcmp(equals + 1, "-") == 0;
+        if (is_stdin && options->emit_plan) {
+            return EXEC_FAIL(&statement->err.exec, EXEC_BAD_SPEC,
+                             "--table %.100s: a job file cannot name stdin", text);
+        }
+        const char *path = is_stdin ? stdin_file_path(&statement->err.exec) : equals + 1;
+        if (path == NULL) {
+            return statement->err.exec.code;
+        }
+        table_add(statement, names[i], path);
     }
     return cli_input_check_names(options, names, options->tables.count, &statement->err.exec);
 }

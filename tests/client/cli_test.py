@@ -101,7 +101,8 @@ class Cli(unittest.TestCase):
         self.assertIn("reading Arrow files ('x.arrow')", self.morsel("group", "x.arrow", "--agg", "count()", code=2)[1])
         self.assertIn("no input is called 'other'",
                       self.morsel("group", "orders.csv", "--csv", "other=header:false", "--agg", "count()", code=2)[1])
-        self.assertIn("stdin", self.morsel("group", "-", "--agg", "count()", code=2)[1])
+        self.assertEqual(self.morsel("group", "-", "--agg", "n = count()", stdin="a\n1\n2\n")[0], "n\n2\n")
+        self.assertIn("given twice", self.morsel("join", "-", "-", "--on", "a", code=2, stdin="a\n1\n")[1])
         self.morsel("group", "orders.csv", "--types", "amount:nosuch", "--agg", "count()", code=2)
 
     def test_data_on_stdout_and_all_else_on_stderr(self):

@@ -3,7 +3,7 @@
 Method: the same statement to both, on small files with NULLs and on nycflights13; rows are compared as values,
         in order where the statement has an ORDER BY at its end.
 Usage:  sql_test.py MORSEL MORSELD [unittest arguments]"""
-import csv, datetime, decimal, io, math, os, pathlib, re, signal, subprocess, sys, tempfile, time, unittest
+import csv, datetime, decimal, gzip, io, math, os, pathlib, re, signal, subprocess, sys, tempfile, time, unittest
 import duckdb, pyarrow.ipc
 
 MORSEL, MORSELD = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
@@ -462,6 +462,16 @@ class Sql(unittest.TestCase):
         self.morsel(statement, *self.small, "--emit-plan", "--out", str(plan))
         again = subprocess.run([MORSEL, "run", plan, "-o", "csv"], capture_output=True, env=self.env, timeout=60 * SLOW)
         self.assertEqual((again.returncode, again.stdout), (0, self.morsel(statement, *self.small)[0]))
+        text = (self.root / "o.csv").read_bytes()
+        for packed in (text, gzip.compress(text)):
+            out, _ = self.morsel("select city, count(*) from t group by 1 order by 2 desc, 1 limit 1", "--table", "t=-",
+                                 stdin=packed)
+            self.assertEqual(out, b"city,count\nOslo,2\n")
+        out, _ = self.morsel("select column1 from t", "--table", "t=-", "--csv", "t=format:tsv|header:false", stdin=b"1\t2\n")
+        self.assertEqual(out, b"column1\n2\n")
+        self.assertIn("given twice", self.morsel("select 1", "--table", "a=-", "--table", "b=-", code=2, stdin=b"x\n1\n")[1])
+        self.assertIn("stdin holds one", self.morsel("-f", "-", "--table", "b=-", code=2, stdin=b"select 1")[1])
+        self.assertIn("cannot name stdin", self.morsel("select 1", "--table", "b=-", "--emit-plan", code=2, stdin=b"x\n")[1])
         self.assertIn("one statement", self.morsel(*self.small, code=2)[1])
         self.assertIn("name is given twice", self.morsel("select 1", "--table", "a=b", "--table", "a=c", code=2)[1])
         self.assertIn("needs --server", self.morsel("select 1", "--table", "a=server:b", code=2)[1])
