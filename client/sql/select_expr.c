@@ -120,29 +120,40 @@ struct exec_type select_type(const struct select_query *query, uint32_t index)
 
 /* ---- functions whose rule for NULL is not the engine's */
 
-/* greatest(a, b) of SQL passes over NULLs: coalesce(greatest(a, b), a, b). */
+/* greatest(a, b) of SQL passes over NULLs: coalesce(greatest(a, b), a, b). Halves of the list make
+ * one each, so that operands, which a plan repeats for every user, grow with the square of their
+ * number. */
+static uint32_t extreme_of(struct select_query *query, const char *function, const uint32_t *args,
+                           uint32_t count, long location)
+{
+    const uint32_t half = count / 2;
+
+    if (count == 1) {
+        return args[0];
+    }
+    const uint32_t first = extreme_of(query, function, args, half, location);
+    const uint32_t second = extreme_of(query, function, args + half, count - half, location);
+    const uint32_t three[] = {sql_call2(&query->lowering, function, first, second, location), first,
+                              second};
+    return sql_call_many(&query->lowering, "coalesce", three, 3, location);
+}
+
 static uint32_t lower_extreme(struct select_query *query, json_t *body, long location)
 {
     const char *op = json_string_value(json_object_get(body, "op"));
-    const char *function = op != NULL && strcmp(op, "IS_LEAST") == 0 ? "least" : "greatest";
-    const struct plan_origin origin = sql_origin(&query->lowering, location);
-    json_t *arg = NULL;
-    uint32_t result = 0;
+    json_t *list = json_object_get(body, "args"), *arg = NULL;
+    uint32_t *args = builder_alloc(query->run->plan, (json_array_size(list) + 1) * sizeof *args);
     size_t i;
 
-    json_array_foreach(json_object_get(body, "args"), i, arg)
+    json_array_foreach(list, i, arg)
     {
-        const uint32_t next = select_expr(query, arg);
-        if (next == 0) {
+        args[i] = select_expr(query, arg);
+        if (args[i] == 0) {
             return 0;
         }
-        const uint32_t pair[] = {result, next};
-        const uint32_t both =
-            i == 0 ? 0 : builder_call(query->run->plan, function, pair, 2, &origin);
-        const uint32_t three[] = {both, result, next};
-        result = i == 0 ? next : builder_call(query->run->plan, "coalesce", three, 3, &origin);
     }
-    return result;
+    return extreme_of(query, op != NULL && strcmp(op, "IS_LEAST") == 0 ? "least" : "greatest", args,
+                      (uint32_t)json_array_size(list), location);
 }
 
 /* concat() takes NULL for the empty text; || does not. */

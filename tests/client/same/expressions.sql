@@ -16,6 +16,7 @@ select id, nullif(id, 2), nullif(null, 1), nullif(city, null) from o
 select id from o where null or id = 3
 select id, null and id > 2, not null from o
 select id from o where id = 1 or id = 2 or id = 3 or id = 4 or id = 5 or id = 6 or id = 7 or id = 8 or id = 9 or id = 10 or id = 11 or id = 12 or id = 13 or id = 14 or id = 15 or id = 16 or id = 17 or id = 18 or id = 19 or id = 20 or id = 21 or id = 22 or id = 23 or id = 24 or id = 25 or id = 26 or id = 27 or id = 28 or id = 29 or id = 30 or id = 31 or id = 32 or id = 33 or id = 34 or id = 35 or id = 36 or id = 37 or id = 38 or id = 39 or id = 40 or id = 41 or id = 42 or id = 43 or id = 44 or id = 45 or id = 46 or id = 47 or id = 48 or id = 49 or id = 50 or id = 51 or id = 52 or id = 53 or id = 54 or id = 55 or id = 56 or id = 57 or id = 58 or id = 59 or id = 60 or id = 61 or id = 62 or id = 63 or id = 64 or id = 65 or id = 66
+select greatest(id, null, amount, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20), least(amount, id, null, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 10, 11, 12, 13, 14), greatest(null, amount) from o
 -- patterns
 select id, city like 'R#_m%' escape '#', city like 'R_m%', city not like '%o' escape '', city ilike '%O_E' from o
 select 'a%b' like 'a#%b' escape '#', 'axb' like 'a#%b' escape '#', 'a\b' like 'a\b' escape '', 'A%' ilike 'a!%' escape '!'
