@@ -1,5 +1,6 @@
 #include "kernel/product_sum.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -72,19 +73,28 @@ void product_sum_add(struct product_sum *sum, double x, double y)
     }
 }
 
+void product_sum_open(struct product_sum *sum, int32_t exponent)
+{
+    sum->bins = (exponent - PRODUCT_SUM_EXPONENT_MIN) / BIN_BITS + PRODUCT_SUM_BINS;
+}
+
 void product_sum_place(struct product_sum *sum, __int128 value, int32_t exponent)
 {
     const int32_t place = exponent - PRODUCT_SUM_EXPONENT_MIN;
     const uint32_t shift = (uint32_t)place % BIN_BITS;
+    int32_t bin = place / BIN_BITS - (sum->bins - PRODUCT_SUM_BINS);
 
-    sum->bins = place / BIN_BITS + PRODUCT_SUM_BINS;
-    sum->low[0] = (int64_t)((uint64_t)value << shift & UINT32_MAX);
+    assert(bin >= 0 && bin < PRODUCT_SUM_BINS - 1);
+    /* The first piece fills a bin up, the rest is the whole bins' above it. */
+    add_bin(sum, bin++, (int64_t)((uint64_t)value << shift & UINT32_MAX));
     value >>= BIN_BITS - shift;
-    for (int32_t bin = 1; bin < PRODUCT_SUM_BINS - 1; bin++) {
-        sum->low[bin] = (int64_t)((uint64_t)value & UINT32_MAX);
+    for (; bin < PRODUCT_SUM_BINS - 1; bin++) {
+        add_bin(sum, bin, (int64_t)((uint64_t)value & UINT32_MAX));
         value >>= BIN_BITS;
     }
-    sum->low[PRODUCT_SUM_BINS - 1] = (int64_t)value; /* its sign */
+    const int64_t low = (int64_t)value;
+    sum->high[bin] += (int32_t)((value - low) >> 64);
+    add_bin(sum, bin, low);
 }
 
 void product_sum_combine(struct product_sum *into, const struct product_sum *from)

@@ -21,8 +21,8 @@ struct product_sum {
 
 /* x and y are finite. */
 void product_sum_add(struct product_sum *sum, double x, double y);
-/* An empty sum becomes exactly value * 2^exponent; it takes no further products and is not
- * combined. */
+/* As float_sum_open and float_sum_place; exponents up to 128 above the window's lowest. */
+void product_sum_open(struct product_sum *sum, int32_t exponent);
 void product_sum_place(struct product_sum *sum, __int128 value, int32_t exponent);
 void product_sum_combine(struct product_sum *into, const struct product_sum *from);
 

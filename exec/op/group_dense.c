@@ -171,6 +171,11 @@ static bool plan_lanes(struct group_dense *dense)
                DENSE_COPIED_BYTES) {
         dense->copies *= 2;
     }
+    dense->unit_shift = dense_bit_length(BATCH_ROWS) - 1;
+    while (dense->kept_count > 0 && dense->unit_shift > 0 &&
+           dense->places >> dense->unit_shift < DENSE_KEPT_UNITS) {
+        dense->unit_shift--;
+    }
     dense->slot_shift = dense_bit_length(dense->copies * dense->lane_width) - 1;
     return true;
 }
@@ -225,10 +230,11 @@ enum exec_code group_dense_create(struct group *group, struct exec_error *err)
     dense->key_count = group->plan.key_count;
     dense->keys = nu_arena_calloc(arena, (group->plan.key_count + 1) * sizeof *dense->keys, 8);
     dense->inputs = nu_arena_calloc(arena, (2 * measure_count + 1) * sizeof *dense->inputs, 8);
+    dense->kept = nu_arena_calloc(arena, (measure_count + 1) * sizeof *dense->kept, 8);
     dense->extremes = nu_arena_calloc(arena, (measure_count + 1) * sizeof *dense->extremes, 8);
     dense->measures = nu_arena_calloc(arena, (measure_count + 1) * sizeof *dense->measures, 8);
     if (dense->keys == NULL || dense->inputs == NULL || dense->extremes == NULL ||
-        dense->measures == NULL) {
+        dense->kept == NULL || dense->measures == NULL) {
         return job_memory_error(err, arena->refused, "the plan of an aggregation");
     }
     group->dense = dense;

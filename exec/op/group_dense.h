@@ -1,6 +1,7 @@
 #ifndef EXEC_OP_GROUP_DENSE_H
 #define EXEC_OP_GROUP_DENSE_H
 
+#include "kernel/agg_moments.h"
 #include "kernel/lanes.h"
 #include "op/group_state.h"
 
@@ -29,6 +30,9 @@ enum {
     DENSE_ROW_BITS_MIN = 16,
     DENSE_FIELDS_MAX = 32,
     DENSE_WHOLE_LANE = 64,
+    DENSE_KEPT_ROWS = 512,      /* of a chunk of kept values */
+    DENSE_KEPT_UNITS = 64,      /* of output, at least, where values are kept */
+    DENSE_KEPT_LOOK = 64 << 10, /* values between two looks at the job's stop flag */
 };
 #define DENSE_EXACT_MAX (INT64_C(1) << 53) /* integers up to there are float64 too */
 
@@ -76,6 +80,19 @@ struct dense_extreme {
     bool is_most;
 };
 
+/* Values of one input that are kept, for quantiles and for variances of floats: with their places,
+ * dealt out to the units of output. */
+struct dense_kept_chunk {
+    struct dense_kept_chunk *next;
+    uint32_t count;
+    uint32_t places[DENSE_KEPT_ROWS];
+    double values[DENSE_KEPT_ROWS];
+};
+struct dense_kept_list {
+    struct dense_kept_chunk *last; /* newest first */
+    uint64_t count;
+};
+
 /* Where a measure finds its parts; indices of fields. */
 struct dense_measure {
     uint32_t count;       /* of values */
@@ -84,16 +101,18 @@ struct dense_measure {
     uint32_t other_sum;   /* of pairs */
     uint32_t products[3]; /* xx, yy, xy */
     uint32_t extreme;
+    uint32_t kept; /* UINT32_MAX: nothing is */
     uint32_t input;
 };
 
 struct dense_worker {
     _Alignas(128) struct nu_arena arena;
-    int64_t *lanes;          /* NULL: no rows yet */
-    __int128 *sums;          /* by place, then field: what lanes were emptied into; NULL: never */
-    void **extremes;         /* arrays by place */
-    bool holds_dictionaries; /* a reference of each key's */
-    uint64_t rows;           /* in the lanes */
+    int64_t *lanes; /* NULL: no rows yet */
+    __int128 *sums; /* by place, then field: what lanes were emptied into; NULL: never */
+    struct dense_kept_list *kept; /* by kept input, then unit */
+    void **extremes;              /* arrays by place */
+    bool holds_dictionaries;      /* a reference of each key's */
+    uint64_t rows;                /* in the lanes */
     uint64_t all_rows;
 };
 
@@ -103,9 +122,11 @@ struct group_dense {
     struct dense_input *inputs;
     struct dense_field fields[DENSE_FIELDS_MAX];
     struct dense_extreme *extremes;
+    uint32_t *kept; /* inputs */
     struct dense_measure *measures;
-    uint32_t key_count, input_count, field_count, extreme_count;
+    uint32_t key_count, input_count, field_count, extreme_count, kept_count;
     uint32_t places;
+    uint32_t unit_shift; /* a unit of output is 2^unit_shift places, at most BATCH_ROWS */
     uint32_t lane_count; /* in use */
     uint32_t lane_width; /* of a row: 1, 2, 4, 8 */
     uint32_t copies;
@@ -138,6 +159,31 @@ bool dense_integer_bounds(const struct column_stats *stats, enum vec_storage sto
 bool dense_plan_measure(struct group *group, uint32_t m);
 /* The field itself where it is there already; UINT32_MAX: no room. Bits are those of one value. */
 uint32_t dense_add_field(struct group_dense *dense, const struct dense_field *field);
+
+/* Room for the kept values of a worker; values of a block into it. `values` and `valid` as in a vec
+ * without gaps, slots of the block. false: out of memory. */
+bool dense_keep_start(const struct group_dense *dense, struct dense_worker *worker);
+bool dense_keep(const struct group_dense *dense, struct dense_worker *worker, uint32_t k,
+                const struct vec *vec, uint32_t first, uint32_t count, const uint32_t *slot);
+
+/* All kept values of a unit by place: those of place p of the unit at values[begin[p]] to
+ * values[begin[p + 1]]. Memory from `scratch`; false: out of it, or the job is stopping. */
+struct dense_gathered {
+    double *values;
+    uint64_t begin[BATCH_ROWS + 1];
+};
+bool dense_gather_kept(const struct group *group, uint32_t k, uint32_t unit,
+                       struct nu_arena *scratch, struct dense_gathered *out);
+/* Interpolated, of count > 0 values, which it moves about. */
+double dense_quantile(double *values, uint64_t count, double fraction);
+/* Sum and squares of values of that input. */
+void dense_moments(const struct dense_input *input, const double *values, uint64_t count,
+                   struct agg_moments *out);
+
+static inline uint32_t dense_units(const struct group_dense *dense)
+{
+    return ((dense->places - 1) >> dense->unit_shift) + 1;
+}
 
 static inline uint32_t dense_bit_length(uint64_t value)
 {

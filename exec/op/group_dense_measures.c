@@ -219,6 +219,32 @@ static bool plan_products(struct group *group, const struct group_measure *measu
            out->products[2] != UINT32_MAX;
 }
 
+/* Float64 holds every value of the input. */
+static bool plan_kept(struct group_dense *dense, struct dense_measure *out)
+{
+    const struct dense_input *input = &dense->inputs[out->input];
+    const bool is_exact =
+        is_float(input) ||
+        (is_integer(input) && input->least >= -DENSE_EXACT_MAX && input->most <= DENSE_EXACT_MAX);
+
+    for (out->kept = 0; out->kept < dense->kept_count; out->kept++) {
+        if (dense->kept[out->kept] == out->input) {
+            return true;
+        }
+    }
+    if (is_exact) {
+        dense->kept[dense->kept_count++] = out->input;
+    }
+    return is_exact;
+}
+
+static bool is_quantile(const struct group_measure *measure)
+{
+    return measure->function == EXEC_AGG_QUANTILE_CONT && measure->other_count == 0 &&
+           measure->own_direction != EXEC_DESC_NULLS_FIRST &&
+           measure->own_direction != EXEC_DESC_NULLS_LAST;
+}
+
 bool dense_plan_measure(struct group *group, uint32_t m)
 {
     const struct group_measure *measure = &group->plan.measures[m];
@@ -227,11 +253,13 @@ bool dense_plan_measure(struct group *group, uint32_t m)
     struct dense_measure *out = &dense->measures[m];
     const bool is_pair = aggregate->form == GROUP_PAIR;
 
-    if ((aggregate->form != GROUP_KERNEL && !is_pair) || measure->filter != NULL ||
-        measure->state != NULL || measure->distinct || measure->other_count != (is_pair ? 1 : 0)) {
+    if ((aggregate->form != GROUP_KERNEL && !is_pair && !is_quantile(measure)) ||
+        measure->filter != NULL || measure->state != NULL || measure->distinct ||
+        measure->other_count != (is_pair ? 1 : 0)) {
         return false;
     }
     out->input = UINT32_MAX;
+    out->kept = UINT32_MAX;
     if (measure->function != EXEC_AGG_COUNT_STAR) {
         const bool keeps_type = measure->function == EXEC_AGG_MIN ||
                                 measure->function == EXEC_AGG_MAX ||
@@ -263,6 +291,9 @@ bool dense_plan_measure(struct group *group, uint32_t m)
         case EXEC_AGG_VAR_POP:
         case EXEC_AGG_STDDEV_SAMP:
         case EXEC_AGG_STDDEV_POP:
+            return is_float(&dense->inputs[out->input]) ? plan_kept(dense, out)
+                                                        : plan_products(group, measure, out);
+        case EXEC_AGG_QUANTILE_CONT: return plan_kept(dense, out);
         case EXEC_AGG_COVAR_SAMP:
         case EXEC_AGG_COVAR_POP:
         case EXEC_AGG_CORR: return plan_products(group, measure, out);

@@ -63,7 +63,7 @@ static bool start_worker(const struct group_dense *dense, struct dense_worker *w
     worker->holds_dictionaries = true;
     worker->lanes = nu_arena_calloc(arena, slots * sizeof *worker->lanes, 64);
     worker->extremes = nu_arena_calloc(arena, (dense->extreme_count + 1) * sizeof(void *), 8);
-    if (worker->lanes == NULL || worker->extremes == NULL) {
+    if (worker->lanes == NULL || worker->extremes == NULL || !dense_keep_start(dense, worker)) {
         return false;
     }
     for (uint32_t e = 0; e < dense->extreme_count; e++) {
@@ -351,13 +351,23 @@ static bool dense_columns(const struct group *group, struct nu_arena *scratch,
     return true;
 }
 
-static void push_block(const struct dense_push *push)
+/* false: out of memory. */
+static bool push_block(const struct dense_push *push)
 {
+    const struct group_dense *dense = push->dense;
+
     find_slots(push);
     add_lanes(push);
-    for (uint32_t e = 0; e < push->dense->extreme_count; e++) {
+    for (uint32_t e = 0; e < dense->extreme_count; e++) {
         add_extreme(push, e);
     }
+    for (uint32_t k = 0; k < dense->kept_count; k++) {
+        if (!dense_keep(dense, push->worker, k, &push->inputs[dense->kept[k]], push->first,
+                        push->count, push->block->slot)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static enum push_result push_batch(struct group *group, struct pipe_run *run,
@@ -384,7 +394,9 @@ static enum push_result push_batch(struct group *group, struct pipe_run *run,
     for (; push.first < in->sel_count; push.first += LANES_BLOCK_ROWS) {
         const uint32_t left = in->sel_count - push.first;
         push.count = left < LANES_BLOCK_ROWS ? left : LANES_BLOCK_ROWS;
-        push_block(&push);
+        if (!push_block(&push)) {
+            return group_fail_memory(group, &worker->arena);
+        }
     }
     worker->rows += in->sel_count;
     worker->all_rows += in->sel_count;

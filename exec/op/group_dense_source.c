@@ -1,23 +1,11 @@
-#include "kernel/agg_moments.h"
-#include "op/group_dense.h"
+#include "op/group_dense_output.h"
 #include "table/dictionary.h"
-#include "vec/value.h"
 
 #include <stddef.h>
 #include <string.h>
 
 /* Output, a unit of BATCH_ROWS places at a time: the workers' lanes are added up, the places with
  * rows become groups. Nothing is changed on the way, so a batch can be made again. */
-
-struct output {
-    const struct group *group;
-    struct pipe_run *run;
-    uint32_t first; /* place */
-    uint32_t place_count;
-    __int128 *sums;    /* by field, then place of the unit */
-    uint16_t *present; /* places of the unit that are groups */
-    uint32_t count;
-};
 
 static struct group *group_of_source(struct op_source *source)
 {
@@ -71,7 +59,7 @@ bool group_dense_settle(const struct group_dense *dense, struct dense_worker *wo
     return true;
 }
 
-static void add_worker(const struct output *output, const struct dense_worker *worker)
+static void add_worker(const struct dense_output *output, const struct dense_worker *worker)
 {
     const struct group_dense *dense = output->group->dense;
 
@@ -97,7 +85,7 @@ static uint32_t count_field_of(const struct group_dense *dense, uint32_t input)
 }
 
 /* What was taken off every value comes back. */
-static void undo_biases(const struct output *output)
+static void undo_biases(const struct dense_output *output)
 {
     const struct group_dense *dense = output->group->dense;
 
@@ -115,7 +103,7 @@ static void undo_biases(const struct output *output)
     }
 }
 
-static bool add_up(struct output *output)
+static bool add_up(struct dense_output *output)
 {
     const struct group *group = output->group;
     const struct group_dense *dense = group->dense;
@@ -151,7 +139,7 @@ static bool add_up(struct output *output)
         }                                                                            \
     } while (0)
 
-static bool key_column(const struct output *output, uint32_t k, struct vec *out)
+static bool key_column(const struct dense_output *output, uint32_t k, struct vec *out)
 {
     const struct dense_key *key = &output->group->dense->keys[k];
     struct nu_arena *scratch = output->run->scratch;
@@ -198,180 +186,10 @@ static bool key_column(const struct output *output, uint32_t k, struct vec *out)
     return true;
 }
 
-/* ---- measures -----------------------------------------------------------------------------------
- */
-
-/* The sum of a field in the i-th group. */
-static __int128 sum_at(const struct output *output, uint32_t field, uint32_t i)
-{
-    return output->sums[(size_t)field * BATCH_ROWS + output->present[i]];
-}
-
-static void fill_float_sum(const struct output *output, const struct dense_measure *measure,
-                           uint32_t sum, uint32_t i, struct float_sum *out)
-{
-    const struct dense_field *field = &output->group->dense->fields[sum];
-    const struct dense_input *input = &output->group->dense->inputs[field->input];
-
-    out->count = (uint64_t)sum_at(output, measure->count, i);
-    if (field->what != DENSE_HIGH) {
-        float_sum_open(out, 0);
-        float_sum_place(out, sum_at(output, sum, i), 0);
-        return;
-    }
-    float_sum_open(out, input->low_exponent);
-    float_sum_place(out, sum_at(output, sum, i), input->high_exponent);
-    if (measure->low != UINT32_MAX) {
-        float_sum_place(out, sum_at(output, measure->low, i), input->low_exponent);
-    }
-}
-
-/* The state a kernel of op/aggregate.def would have after the same rows. */
-static void fill_state(const struct output *output, const struct group_measure *from,
-                       const struct dense_measure *measure, uint32_t i, void *state)
-{
-    const int64_t count = (int64_t)sum_at(output, measure->count, i);
-
-    switch (from->function) {
-        case EXEC_AGG_COUNT_STAR:
-        case EXEC_AGG_COUNT: *(struct agg_count *)state = (struct agg_count){count}; return;
-        case EXEC_AGG_SUM:
-        case EXEC_AGG_AVG: break;
-        case EXEC_AGG_COVAR_SAMP:
-        case EXEC_AGG_COVAR_POP: {
-            struct agg_covariance *out = state;
-            fill_float_sum(output, measure, measure->sum, i, &out->x);
-            fill_float_sum(output, measure, measure->other_sum, i, &out->y);
-            product_sum_place(&out->xy, sum_at(output, measure->products[2], i), 0);
-            return;
-        }
-        case EXEC_AGG_CORR: {
-            struct agg_correlation *out = state;
-            fill_float_sum(output, measure, measure->sum, i, &out->x);
-            fill_float_sum(output, measure, measure->other_sum, i, &out->y);
-            product_sum_place(&out->xx, sum_at(output, measure->products[0], i), 0);
-            product_sum_place(&out->yy, sum_at(output, measure->products[1], i), 0);
-            product_sum_place(&out->xy, sum_at(output, measure->products[2], i), 0);
-            return;
-        }
-        default: {
-            struct agg_moments *out = state;
-            fill_float_sum(output, measure, measure->sum, i, &out->sum);
-            product_sum_place(&out->squares, sum_at(output, measure->products[0], i), 0);
-            return;
-        }
-    }
-    switch (vec_storage(expr_type(from->argument)->kind)) {
-        case VEC_F32:
-        case VEC_F64: fill_float_sum(output, measure, measure->sum, i, state); return;
-        case VEC_I64:
-        case VEC_U64:
-            *(struct agg_sum128 *)state =
-                (struct agg_sum128){.sum = sum_at(output, measure->sum, i), .count = count};
-            return;
-        default:
-            *(struct agg_sum64 *)state =
-                (struct agg_sum64){.sum = (int64_t)sum_at(output, measure->sum, i), .count = count};
-            return;
-    }
-}
-
-#define EXTREME_VALUES(c_type, canonical)                                                    \
-    do {                                                                                     \
-        c_type *values = data;                                                               \
-        for (uint32_t i = 0; i < output->count; i++) {                                       \
-            const uint32_t place = output->first + output->present[i];                       \
-            c_type best = 0;                                                                 \
-            bool seen = false;                                                               \
-            for (uint32_t w = 0; w < worker_count; w++) {                                    \
-                if (dense->workers[w].lanes == NULL) {                                       \
-                    continue;                                                                \
-                }                                                                            \
-                const c_type value = ((const c_type *)dense->workers[w].extremes[e])[place]; \
-                if (!seen || (extreme->is_most ? value > best : value < best)) {             \
-                    best = value;                                                            \
-                }                                                                            \
-                seen = true;                                                                 \
-            }                                                                                \
-            values[i] = canonical(best);                                                     \
-        }                                                                                    \
-    } while (0)
-
-static void extreme_values(const struct output *output, uint32_t e, void *data)
-{
-    const struct group_dense *dense = output->group->dense;
-    const struct dense_extreme *extreme = &dense->extremes[e];
-    const uint32_t worker_count = output->group->job->worker_count;
-
-    switch (extreme->storage) {
-        case VEC_I8: EXTREME_VALUES(int8_t, ); break;
-        case VEC_I16: EXTREME_VALUES(int16_t, ); break;
-        case VEC_I32: EXTREME_VALUES(int32_t, ); break;
-        case VEC_I64: EXTREME_VALUES(int64_t, ); break;
-        case VEC_U8: EXTREME_VALUES(uint8_t, ); break;
-        case VEC_U16: EXTREME_VALUES(uint16_t, ); break;
-        case VEC_U32: EXTREME_VALUES(uint32_t, ); break;
-        case VEC_U64: EXTREME_VALUES(uint64_t, ); break;
-        case VEC_F32: EXTREME_VALUES(float, value_float32_canonical); break;
-        default: EXTREME_VALUES(double, value_float64_canonical); break;
-    }
-}
-
-static bool is_extreme(enum exec_aggregate_function function)
-{
-    return function == EXEC_AGG_MIN || function == EXEC_AGG_MAX || function == EXEC_AGG_ANY_VALUE;
-}
-
-static bool state_rows(const struct output *output, uint32_t m, unsigned char **rows)
-{
-    const struct group_aggregate *aggregate = &output->group->aggregates[m];
-    const uint32_t bytes = (aggregate->kernel->state_bytes + 15) / 16 * 16;
-    unsigned char *states =
-        nu_arena_calloc(output->run->scratch, ((size_t)output->count + 1) * bytes, 64);
-
-    for (uint32_t i = 0; states != NULL && i < output->count; i++) {
-        rows[i] = states + (size_t)i * bytes;
-        fill_state(output, &aggregate->measure, &output->group->dense->measures[m], i, rows[i]);
-    }
-    return states != NULL;
-}
-
-static enum push_result measure_column(const struct output *output, uint32_t m, struct vec *out)
-{
-    const struct group *group = output->group;
-    const struct group_aggregate *aggregate = &group->aggregates[m];
-    const struct dense_measure *measure = &group->dense->measures[m];
-    struct nu_arena *scratch = output->run->scratch;
-    uint64_t *valid = nu_arena_calloc(scratch, BATCH_WORDS * sizeof *valid, 8);
-    unsigned char *rows[BATCH_ROWS];
-    void *data;
-
-    if (valid == NULL ||
-        !vec_alloc(aggregate->measure.type.kind, output->count, scratch, out, &data)) {
-        return group_fail_memory(group, scratch);
-    }
-    out->valid = valid;
-    if (is_extreme(aggregate->measure.function)) {
-        extreme_values(output, measure->extreme, data);
-        for (uint32_t i = 0; i < output->count; i++) {
-            valid[i / 64] |= (uint64_t)(sum_at(output, measure->count, i) != 0) << i % 64;
-        }
-        return PUSH_MORE;
-    }
-    if (!state_rows(output, m, rows)) {
-        return group_fail_memory(group, scratch);
-    }
-    if (aggregate->kernel->finish(rows, output->count, 0, aggregate->scale, data, valid) <
-        output->count) {
-        return group_fail_overflow(group, m);
-    }
-    return PUSH_MORE;
-}
-
 /* ---- source -------------------------------------------------------------------------------------
  */
 
-static enum push_result push_unit(struct output *output)
+static enum push_result push_unit(struct dense_output *output)
 {
     const struct group *group = output->group;
     const uint32_t key_count = group->plan.key_count;
@@ -379,7 +197,7 @@ static enum push_result push_unit(struct output *output)
     struct vec *columns =
         nu_arena_alloc(output->run->scratch, (column_count + 1) * sizeof *columns, 8);
 
-    if (columns == NULL || !add_up(output)) {
+    if (columns == NULL || !add_up(output) || !dense_output_gather(output)) {
         return group_fail_memory(group, output->run->scratch);
     }
     for (uint32_t k = 0; k < key_count; k++) {
@@ -388,7 +206,7 @@ static enum push_result push_unit(struct output *output)
         }
     }
     for (uint32_t m = 0; m < group->plan.measure_count; m++) {
-        if (measure_column(output, m, &columns[key_count + m]) != PUSH_MORE) {
+        if (dense_output_measure(output, m, &columns[key_count + m]) != PUSH_MORE) {
             return PUSH_FAILED;
         }
     }
@@ -403,7 +221,7 @@ static enum exec_code source_start(struct op_source *source, struct pipe *pipe,
                                    struct exec_error *err)
 {
     struct group *group = group_of_source(source);
-    const uint64_t units = (group->dense->places + BATCH_ROWS - 1) / BATCH_ROWS;
+    const uint64_t units = dense_units(group->dense);
 
     (void)err;
     source->units_total = units;
@@ -418,12 +236,13 @@ static enum push_result source_scan(struct op_source *source, struct pipe_run *r
 
     for (uint64_t u = 0; u < unit_target && range->begin < range->end; u++) {
         const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
-        const uint32_t first = (uint32_t)range->begin * BATCH_ROWS;
+        const uint32_t unit_places = UINT32_C(1) << group->dense->unit_shift;
+        const uint32_t first = (uint32_t)range->begin * unit_places;
         const uint32_t left = group->dense->places - first;
-        struct output output = {.group = group,
-                                .run = run,
-                                .first = first,
-                                .place_count = left < BATCH_ROWS ? left : BATCH_ROWS};
+        struct dense_output output = {.group = group,
+                                      .run = run,
+                                      .first = first,
+                                      .place_count = left < unit_places ? left : unit_places};
         const enum push_result result = push_unit(&output);
         nu_arena_rewind(run->scratch, mark);
         if (result != PUSH_MORE && result != PUSH_STOP) {

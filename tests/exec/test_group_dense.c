@@ -32,6 +32,7 @@ struct fixture {
     uint32_t null_percent;
     int32_t fraction_bits; /* of floats */
     bool sums_only;
+    bool keeps; /* quantiles, and variances of floats */
     bool threads;
     bool wants_hash; /* the plan is none for lanes */
     uint64_t seed;
@@ -142,14 +143,14 @@ static void make_input(const struct fixture *fixture, struct harness *harness,
 
 static void add_measure(const struct fixture *fixture, struct grouped *grouped,
                         struct harness *harness, enum exec_aggregate_function function,
-                        uint32_t column)
+                        uint32_t column, double fraction)
 {
     struct group_measure *measure = &grouped->measures[grouped->measure_count];
     const uint32_t last = fixture->key_count + fixture->argument_count - 1;
     const uint32_t argument_count = group_function(function)->argument_count;
     struct exec_error err;
 
-    *measure = (struct group_measure){.function = function};
+    *measure = (struct group_measure){.function = function, .fraction = fraction};
     if (argument_count > 0) {
         measure->argument = harness_column(harness, column, &fixture->types[column]);
     }
@@ -161,8 +162,11 @@ static void add_measure(const struct fixture *fixture, struct grouped *grouped,
     if (group_measure_bind(&harness->job.plan, measure, &err) != EXEC_OK) {
         return;
     }
-    grouped->wanted[grouped->measure_count++] = (struct oracle_measure){
-        .function = function, .column = column, .second = last, .type = measure->type};
+    grouped->wanted[grouped->measure_count++] = (struct oracle_measure){.function = function,
+                                                                        .column = column,
+                                                                        .second = last,
+                                                                        .fraction = fraction,
+                                                                        .type = measure->type};
 }
 
 static void add_measures(const struct fixture *fixture, struct grouped *grouped,
@@ -171,12 +175,18 @@ static void add_measures(const struct fixture *fixture, struct grouped *grouped,
     for (uint32_t a = 0; a < fixture->argument_count; a++) {
         const uint32_t column = fixture->key_count + a;
         for (uint32_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
-            add_measure(fixture, grouped, harness, functions[f], column);
+            add_measure(fixture, grouped, harness, functions[f], column, 0);
         }
         for (uint32_t f = 0; f < sizeof more_functions / sizeof more_functions[0]; f++) {
             if (!fixture->sums_only) {
-                add_measure(fixture, grouped, harness, more_functions[f], column);
+                add_measure(fixture, grouped, harness, more_functions[f], column, 0);
             }
+        }
+        for (uint32_t f = 0; fixture->keeps && f < 4; f++) {
+            add_measure(fixture, grouped, harness, more_functions[f], column, 0);
+        }
+        for (uint32_t q = 0; fixture->keeps && q < 5; q++) {
+            add_measure(fixture, grouped, harness, EXEC_AGG_QUANTILE_CONT, column, 0.25 * q);
         }
     }
 }
@@ -335,6 +345,26 @@ Test(group_dense, several_keys_and_arguments)
     check(&fixture);
     fixture.null_percent = 100;
     check(&fixture);
+}
+
+Test(group_dense, kept_values, .timeout = 60)
+{
+    static const struct exec_type types[] = {TYPE_OF(FLOAT64), TYPE_OF(INT16), TYPE_OF(FLOAT64)};
+    for (uint32_t t = 0; t < 3; t++) {
+        struct fixture fixture = plain();
+        fixture.types[1] = types[t];
+        fixture.rows = 9000;
+        fixture.keeps = true;
+        fixture.sums_only = true;
+        fixture.fraction_bits = t == 2 ? 3 : 30; /* few values, many times */
+        check(&fixture);
+        fixture.null_percent =
+            t == 2 ? 30 : 0; /* variances of integers that may be null are hashed */
+        fixture.workers = 3;
+        fixture.key_count = t == 0 ? 0 : 1;
+        fixture.argument_count = t == 0 ? 2 : 1;
+        check(&fixture);
+    }
 }
 
 Test(group_dense, no_keys_or_no_rows)
