@@ -8,6 +8,7 @@
 struct expand {
     struct operator op; /* first */
     struct expand_plan plan;
+    uint32_t used; /* bit k: some set has key k; the others are not evaluated */
 };
 
 /* Input columns and keys, evaluated once; the set's columns are behind them. */
@@ -17,7 +18,8 @@ static bool eval_keys(const struct expand *expand, struct pipe_run *run, const s
     struct exec_error err;
 
     for (uint32_t k = 0; k < expand->plan.key_count; k++) {
-        if (expr_eval(expand->plan.keys[k], in, run->scratch, &keys[k], &err) != EXEC_OK) {
+        if ((expand->used >> k & 1) != 0 &&
+            expr_eval(expand->plan.keys[k], in, run->scratch, &keys[k], &err) != EXEC_OK) {
             err.rel = err.rel == 0 ? expand->op.rel : err.rel;
             job_fail(run->job, &err);
             return false;
@@ -39,7 +41,7 @@ static enum push_result push_sets(const struct expand *expand, struct pipe_run *
         columns[0] = (struct vec){.data = &number, .kind = EXEC_TYPE_INT64, .constant = true};
         for (uint32_t k = 0; k < plan->key_count; k++) {
             const bool kept = (plan->kept[s] >> k & 1) != 0;
-            columns[1 + k] = kept ? keys[k] : vec_null((enum exec_type_kind)keys[k].kind);
+            columns[1 + k] = kept ? keys[k] : vec_null(expr_type(plan->keys[k])->kind);
         }
         const enum push_result result = pipe_push(run, index + 1, out);
         if (result != PUSH_MORE) {
@@ -91,5 +93,8 @@ struct operator* expand_create(struct job_context *job, const struct expand_plan
     expand->op.kind = &expand_kind;
     expand->op.rel = plan->rel;
     expand->plan = *plan;
+    for (uint32_t s = 0; s < plan->set_count; s++) {
+        expand->used |= plan->kept[s];
+    }
     return &expand->op;
 }

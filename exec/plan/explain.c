@@ -118,6 +118,7 @@ static void detail_sets(struct text *text, const struct plan_rel *rel)
         }
         text_add(text, ")");
     }
+    text_add(text, "%s", rel->groups_first ? ", out of the groups of all keys" : ", row by row");
 }
 
 static void detail_order(struct text *text, struct expr *const *exprs,

@@ -2,7 +2,11 @@
 #include "plan/plan.h"
 
 /* Aggregates and distinct to pipes: input -> group, then the groups as a source. Grouping sets are
- * one aggregation whose first key is the set's number: every row goes in once a set. */
+ * one aggregation whose first key is the set's number. What goes in once a set is every row; or,
+ * where groups are few, every group of all keys as a state: PARTIAL, then FINAL a set. */
+
+/* How many times fewer groups than rows make a second aggregation pay. */
+static const double FEW_GROUPS = 4;
 
 static struct group_measure *lower_measures(struct plan *plan, const struct plan_rel *rel,
                                             uint32_t count, const uint32_t *map,
@@ -121,20 +125,105 @@ static enum exec_code turn_columns(struct plan *plan, const struct plan_rel *rel
     return EXEC_OK;
 }
 
+static uint32_t used_keys(const struct expand_plan *expand)
+{
+    uint32_t used = 0;
+
+    for (uint32_t s = 0; s < expand->set_count; s++) {
+        used |= expand->kept[s];
+    }
+    return used;
+}
+
+/* States that keep rows are as large as the rows; and where most rows are a group of their own,
+ * adding them up first is one aggregation more. */
+static bool groups_first(const struct plan_rel *rel, const struct group_plan *group, uint32_t used)
+{
+    const double rows = rel->inputs[0]->rows;
+    uint32_t numbers[EXEC_KEYS_MAX];
+    struct exec_grouping_set all = {.keys = numbers};
+
+    for (uint32_t m = 0; m < group->measure_count; m++) {
+        if (group_form_keeps(group_measure_form(&group->measures[m]))) {
+            return false;
+        }
+    }
+    for (uint32_t k = 0; k < group->key_count; k++) {
+        numbers[all.key_count] = k + 1;
+        all.key_count += used >> k & 1;
+    }
+    return rel->spec->u.aggregate.set_count > 1 &&
+           (rows < 0 || plan_set_rows(rel, &all) * FEW_GROUPS <= rows);
+}
+
+/* The groups of all keys that some set has: those keys, then the states of the measures. From here
+ * on the input is that stream; keys no set has stand for their types alone. */
+static enum exec_code add_states(struct plan *plan, struct plan_rel *rel, struct group_plan *group,
+                                 uint32_t used, struct stream *in, struct exec_error *err)
+{
+    const uint32_t measures = group->measure_count;
+    struct group_plan *first = plan_calloc(plan, 1, sizeof *first, err);
+    struct expr **first_keys = plan_calloc(plan, group->key_count, sizeof(struct expr *), err);
+    struct expr **keys = plan_calloc(plan, group->key_count, sizeof(struct expr *), err);
+    struct group_measure *final = plan_calloc(plan, measures, sizeof *final, err);
+    struct exec_field *fields = plan_calloc(plan, group->key_count + measures, sizeof *fields, err);
+    const struct exec_type binary = {.kind = EXEC_TYPE_BINARY};
+    uint32_t count = 0;
+
+    if (first == NULL || first_keys == NULL || keys == NULL || final == NULL || fields == NULL) {
+        return err->code;
+    }
+    for (uint32_t k = 0; k < group->key_count; k++) {
+        keys[k] = group->keys[k];
+        if ((used >> k & 1) != 0) {
+            fields[count].type = *expr_type(group->keys[k]);
+            first_keys[count] = group->keys[k];
+            keys[k] = expr_column(&plan->job->plan, count, &fields[count].type);
+            count++;
+        }
+        if (keys[k] == NULL) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    *first = *group;
+    first->keys = first_keys;
+    first->key_count = count;
+    first->total_count = 0;
+    first->is_partial = true;
+    for (uint32_t m = 0; m < measures; m++) {
+        final[m] = group->measures[m];
+        final[m].filter = NULL;
+        final[m].state = expr_column(&plan->job->plan, count + m, &binary);
+        fields[count + m].type = binary;
+        if (final[m].state == NULL) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    group->keys = keys;
+    group->measures = final;
+    struct plan_rel shape = {.index = rel->index,
+                             .schema = {.fields = fields, .field_count = count + measures}};
+    const struct stream before = *in;
+    return add_group(plan, &shape, first, &before, in, err);
+}
+
 static enum exec_code lower_sets(struct plan *plan, struct plan_rel *rel, struct group_plan *group,
-                                 const struct stream *in, struct stream *out,
-                                 struct exec_error *err)
+                                 struct stream *in, struct stream *out, struct exec_error *err)
 {
     const struct exec_type number = {.kind = EXEC_TYPE_INT64};
-    struct expand_plan expand = {.rel = rel->index,
-                                 .input_columns = in->column_count,
-                                 .keys = group->keys,
-                                 .key_count = group->key_count};
+    struct expand_plan expand = {.rel = rel->index, .key_count = group->key_count};
     struct expr **keys = plan_calloc(plan, group->key_count + 1, sizeof(struct expr *), err);
 
     if (keys == NULL || read_sets(plan, rel, &expand, group, err) != EXEC_OK) {
         return err->code;
     }
+    const uint32_t used = used_keys(&expand);
+    rel->groups_first = groups_first(rel, group, used);
+    if (rel->groups_first && add_states(plan, rel, group, used, in, err) != EXEC_OK) {
+        return err->code;
+    }
+    expand.keys = group->keys;
+    expand.input_columns = in->column_count;
     for (uint32_t k = 0; k <= group->key_count; k++) {
         const struct exec_type *type = k == 0 ? &number : expr_type(group->keys[k - 1]);
         keys[k] = expr_column(&plan->job->plan, in->column_count + k, type);

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* Every aggregate function over every type it takes among those of the input's columns, with
- * DISTINCT and with a filter too, as measures of the last relation. `big` leaves out those that
- * keep rows, and all behind VAR_SAMP. Columns the input must have: i (int64), d (decimal), f
+ * DISTINCT and with a filter too, as measures of the last relation. FIXED leaves out those that
+ * keep rows, FEW those behind VAR_SAMP too. Columns the input must have: i (int64), d (decimal), f
  * (float64), s (utf8), t (timestamp), p (bool). */
-enum { MEASURE_LIST_MAX = 256 };
+enum measure_choice { MEASURES_ALL, MEASURES_FIXED, MEASURES_FEW };
 
 static inline bool measure_takes(const struct group_function *function, char column)
 {
@@ -72,7 +72,7 @@ static inline void measure_add(struct spec_builder *b, enum exec_aggregate_funct
 }
 
 /* Returns how many. */
-static inline uint32_t measure_list(struct spec_builder *b, bool big)
+static inline uint32_t measure_list(struct spec_builder *b, enum measure_choice choice)
 {
     uint32_t at[MEASURE_COLUMNS];
 
@@ -81,14 +81,14 @@ static inline uint32_t measure_list(struct spec_builder *b, bool big)
         at[c] = spec_column(b, name);
     }
     for (uint32_t f = EXEC_AGG_COUNT_STAR;
-         f <= (big ? EXEC_AGG_VAR_SAMP : EXEC_AGG_FUNCTION_COUNT - 1); f++) {
+         f <= (choice == MEASURES_FEW ? EXEC_AGG_VAR_SAMP : EXEC_AGG_FUNCTION_COUNT - 1); f++) {
         const enum exec_aggregate_function function = (enum exec_aggregate_function)f;
         const struct group_function *about = group_function(function);
         for (uint32_t c = 0; c < MEASURE_COLUMNS; c++) {
             for (uint32_t variant = 0; variant < (c == 2 || c == 3 ? 3U : 2U); variant++) {
                 const bool keeps = group_form_keeps((enum group_form)about->form) || variant == 1;
-                if (measure_takes(about, measure_columns[c]) && !(big && keeps) &&
-                    !(about->argument_count == 0 && c > 0) &&
+                if (measure_takes(about, measure_columns[c]) &&
+                    !(choice != MEASURES_ALL && keeps) && !(about->argument_count == 0 && c > 0) &&
                     !(about->argument_count == 2 && measure_columns[c] != 'i' &&
                       measure_columns[c] != 'f' && about->takes == TAKES_REAL)) {
                     measure_add(b, function, variant, c, at);
@@ -114,9 +114,9 @@ static inline struct exec_type measure_type(const struct spec_builder *b, uint32
 }
 
 /* The same measures out of the columns of states that PARTIAL gave them. */
-static inline void measure_list_final(struct spec_builder *b, bool big)
+static inline void measure_list_final(struct spec_builder *b, enum measure_choice choice)
 {
-    const uint32_t count = measure_list(b, big);
+    const uint32_t count = measure_list(b, choice);
     struct exec_rel *rel = &b->rels[b->rel_count - 1];
 
     for (uint32_t m = 0; m < count; m++) {

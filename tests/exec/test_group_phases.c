@@ -17,7 +17,8 @@ enum { PARTS_MAX = 7 };
 
 struct split {
     int64_t rows;
-    bool keys, big;
+    bool keys;
+    enum measure_choice choice;
     uint32_t parts;
 };
 
@@ -55,7 +56,7 @@ static void run_single(struct exec_engine *engine, const struct split *split,
 
     spec_group(b, measure_input(b, split->rows));
     add_keys(b, split);
-    measure_list(b, split->big);
+    measure_list(b, split->choice);
     finish(engine, b, out);
 }
 
@@ -71,7 +72,7 @@ static void run_partial(struct exec_engine *engine, const struct split *split, u
 
     spec_group(b, spec_filter(b, input, spec_call2(b, "eq", number, spec_i64(b, part))));
     add_keys(b, split);
-    measure_list(b, split->big);
+    measure_list(b, split->choice);
     b->rels[b->rel_count - 1].u.aggregate.phase = EXEC_PHASE_PARTIAL;
     b->job.into_table = table;
     b->job.into_replace = true;
@@ -91,7 +92,7 @@ static void run_final(struct exec_engine *engine, const struct split *split, str
     }
     spec_group(b, spec_union(b, inputs, split->parts));
     add_keys(b, split);
-    measure_list_final(b, split->big);
+    measure_list_final(b, split->choice);
     b->rels[b->rel_count - 1].u.aggregate.phase = EXEC_PHASE_FINAL;
     finish(engine, b, out);
 }

@@ -18,7 +18,7 @@ static const char *const key_names[KEYS] = {"k", "g", "r"};
 
 struct shape {
     int64_t rows, row_keys; /* row_keys: distinct values of the third key */
-    bool big;
+    enum measure_choice choice;
     uint32_t sets[SETS_MAX]; /* bit k: key k */
     uint32_t set_count;
 };
@@ -39,7 +39,7 @@ static void make_sets(struct spec_builder *b, const struct shape *shape)
     for (uint32_t k = 0; k < KEYS; k++) {
         spec_key(b, key_names[k], key_expr(b, shape, k));
     }
-    measure_list(b, shape->big);
+    measure_list(b, shape->choice);
     for (uint32_t s = 0; s < shape->set_count; s++) {
         uint32_t keys[KEYS];
         sets[s].key_count = 0;
@@ -69,7 +69,7 @@ static uint32_t make_one(struct spec_builder *b, const struct shape *shape, uint
             spec_key(b, key_names[k], key_expr(b, shape, k));
         }
     }
-    const uint32_t measures = measure_list(b, shape->big);
+    const uint32_t measures = measure_list(b, shape->choice);
     spec_project(b, group);
     for (uint32_t k = 0; k < KEYS; k++) {
         const bool has = (shape->sets[set] >> k & 1) != 0;
@@ -158,6 +158,61 @@ Test(group_sets, every_function)
     cr_assert_eq(rows, 15 + 5 + 3 + 1 + 15 + 4);
 }
 
+/* Measures that keep no rows: the groups of all keys are made first. */
+Test(group_sets, every_function_with_a_state_of_fixed_size)
+{
+    const struct shape shape = {.rows = 2000,
+                                .row_keys = 4,
+                                .choice = MEASURES_FIXED,
+                                .sets = {3, 1, 2, 0, 1, 4},
+                                .set_count = 6};
+
+    cr_assert_eq(check(&shape, "fixed size"), 15 + 5 + 3 + 1 + 5 + 4);
+}
+
+/* A key that no set has is NULL everywhere. */
+Test(group_sets, keys_of_no_set)
+{
+    const struct shape shape = {
+        .rows = 2000, .row_keys = 4, .choice = MEASURES_FEW, .sets = {2, 0}, .set_count = 2};
+
+    cr_assert_eq(check(&shape, "no set has k and r"), 3 + 1);
+}
+
+static void expect_way(const struct shape *shape, const char *text)
+{
+    struct exec_engine *engine = test_engine(1, NULL);
+    struct spec_builder *b = malloc(sizeof *b);
+    struct job_result result;
+
+    cr_assert_not_null(b);
+    spec_init(b);
+    make_sets(b, shape);
+    b->job.options.explain = true;
+    job_run(engine, spec_job(b), &result);
+    cr_assert_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
+    cr_expect_not_null(strstr(result.explain_text, text), "no '%s' in\n%s", text,
+                       result.explain_text);
+    job_result_fini(&result);
+    spec_fini(b);
+    free(b);
+    exec_engine_destroy(engine);
+}
+
+Test(group_sets, groups_go_first_where_they_are_few_and_keep_no_rows)
+{
+    struct shape shape = {
+        .rows = 2000, .row_keys = 4, .choice = MEASURES_FIXED, .sets = {3, 1}, .set_count = 2};
+
+    expect_way(&shape, "grouping sets: (k, g), (k), out of the groups of all keys");
+    expect_way(&shape, "group merge (3) -> expand (3) -> group (3)");
+    shape.choice = MEASURES_ALL;
+    expect_way(&shape, "grouping sets: (k, g), (k), row by row");
+    shape.choice = MEASURES_FIXED;
+    shape.rows = 20; /* 10 groups, for all that is known */
+    expect_way(&shape, "row by row");
+}
+
 Test(group_sets, of_no_rows_the_grand_totals_only)
 {
     const struct shape shape = {.rows = 0, .row_keys = 4, .sets = {3, 0, 1, 0}, .set_count = 4};
@@ -168,7 +223,7 @@ Test(group_sets, of_no_rows_the_grand_totals_only)
 Test(group_sets, more_groups_than_a_hot_table_holds)
 {
     const struct shape shape = {
-        .rows = 6000, .row_keys = 3000, .big = true, .sets = {6, 4, 0}, .set_count = 3};
+        .rows = 6000, .row_keys = 3000, .choice = MEASURES_FEW, .sets = {6, 4, 0}, .set_count = 3};
 
     cr_assert_gt(check(&shape, "many groups"), 5000);
 }
