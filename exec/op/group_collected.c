@@ -231,11 +231,13 @@ static enum push_result text_column(const struct group *group, struct pipe_run *
  */
 
 struct distinct {
+    _Alignas(16) unsigned char values[BATCH_ROWS * sizeof(vec_decimal)];
     uint16_t source[BATCH_ROWS];
     unsigned char *tuples[BATCH_ROWS], *states[BATCH_ROWS];
 };
 
-/* The set's values go through the kernel into one state. false: out of memory. */
+/* The set's values go through the kernel into one state, whose own memory stays in `scratch`.
+ * false: out of memory. */
 static bool fill_state(const struct group_aggregate *aggregate, const unsigned char *row,
                        unsigned char *state, struct distinct *distinct, struct nu_arena *scratch)
 {
@@ -253,12 +255,16 @@ static bool fill_state(const struct group_aggregate *aggregate, const unsigned c
             distinct->source[count] = (uint16_t)count;
             distinct->states[count] = state;
         }
-        if (!row_gather(&aggregate->tuple, 0, distinct->tuples, count, scratch, &values) ||
-            !aggregate->kernel->update(values.data, distinct->source, count, distinct->states, 0,
-                                       scratch)) {
+        if (!row_gather(&aggregate->tuple, 0, distinct->tuples, count, scratch, &values)) {
             return false;
         }
+        memcpy(distinct->values, values.data,
+               count * exec_type_width((enum exec_type_kind)values.kind));
         nu_arena_rewind(scratch, mark);
+        if (!aggregate->kernel->update(distinct->values, distinct->source, count, distinct->states,
+                                       0, scratch)) {
+            return false;
+        }
     } while (count == BATCH_ROWS);
     return true;
 }
@@ -270,13 +276,14 @@ static enum push_result distinct_column(const struct group *group, struct pipe_r
     const struct group_aggregate *aggregate = &group->aggregates[m];
     const size_t width = exec_type_width(aggregate->measure.type.kind);
     const size_t state_bytes = aggregate->kernel->state_bytes;
-    struct distinct *distinct = nu_arena_alloc(run->scratch, sizeof *distinct, 8);
+    struct distinct *distinct = nu_arena_alloc(run->scratch, sizeof *distinct, 16);
     unsigned char *state = nu_arena_alloc(run->scratch, state_bytes, 16);
 
     if (distinct == NULL || state == NULL) {
         return group_fail_memory(group, run->scratch);
     }
     for (uint32_t i = 0; i < count; i++) {
+        const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
         uint64_t is_valid = 0;
         memset(state, 0, state_bytes);
         if (!fill_state(aggregate, rows[i], state, distinct, run->scratch)) {
@@ -287,6 +294,7 @@ static enum push_result distinct_column(const struct group *group, struct pipe_r
             return group_fail_overflow(group, m);
         }
         set_valid(out, valid, i, is_valid != 0);
+        nu_arena_rewind(run->scratch, mark); /* no result points into a state */
     }
     return PUSH_MORE;
 }
