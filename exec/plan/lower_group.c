@@ -233,6 +233,7 @@ static enum exec_code lower_sets(struct plan *plan, struct plan_rel *rel, struct
     }
     group->keys = keys;
     group->key_count++;
+    group->columns = NULL; /* they are those of the batches before */
     if (plan_append(plan, in, expand_create(plan->job, &expand), err) != EXEC_OK ||
         add_group(plan, rel, group, in, out, err) != EXEC_OK) {
         return err->code;

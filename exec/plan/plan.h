@@ -59,7 +59,7 @@ struct plan_rel {
     struct exec_schema both; /* join: that schema */
     bool is_exists;          /* mark: false, never unknown, without a match */
     struct group_measure *measures;
-    bool groups_first; /* grouping sets: made out of the groups of all keys */
+    bool groups_first;          /* grouping sets: made out of the groups of all keys */
     struct expr ***union_exprs; /* of each input: its columns cast to the common types */
 
     struct table *table;      /* scan of a table: a reference, until lowered */

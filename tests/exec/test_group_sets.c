@@ -170,6 +170,53 @@ Test(group_sets, every_function_with_a_state_of_fixed_size)
     cr_assert_eq(check(&shape, "fixed size"), 15 + 5 + 3 + 1 + 5 + 4);
 }
 
+/* Over a table, whose statistics are known, and without a set that is the grand total. */
+Test(group_sets, of_a_table)
+{
+    static const uint32_t keys[] = {1, 2};
+    const struct exec_grouping_set sets[] = {{keys, 1}, {keys + 1, 1}};
+    struct exec_engine *engine = test_engine(2, NULL);
+
+    for (uint32_t step = 0; step < 4; step++) {
+        struct spec_builder *b = malloc(sizeof *b);
+        struct job_result result;
+        cr_assert_not_null(b);
+        spec_init(b);
+        if (step == 0) {
+            const uint32_t scan = spec_generator(b, "sequence", 5000, 0);
+            spec_project(b, scan);
+            const uint32_t i = spec_column(b, "i");
+            spec_item(b, "a", spec_call2(b, "modulo", i, spec_i64(b, 10)));
+            spec_item(b, "b", spec_call2(b, "modulo", i, spec_i64(b, 3)));
+            b->job.into_table = "t";
+        } else {
+            spec_group(b, spec_table(b, "t"));
+            spec_key(b, "a", spec_column(b, "a"));
+            spec_key(b, "b", spec_column(b, "b"));
+            if (step > 1) {
+                spec_measure(b, EXEC_AGG_COUNT_STAR, 0, "n");
+            }
+            if (step > 2) { /* keeps rows: row by row */
+                spec_measure(b, EXEC_AGG_MODE, spec_column(b, "a"), "m");
+            }
+            b->rels[b->rel_count - 1].u.aggregate.sets = sets;
+            b->rels[b->rel_count - 1].u.aggregate.set_count = 2;
+        }
+        job_run(engine, spec_job(b), &result);
+        cr_assert_eq(result.error.code, EXEC_OK, "%s", result.error.detail);
+        job_result_sort(&result);
+        cr_assert_eq(result.row_count, step == 0 ? 0 : 13);
+        if (step == 2) {
+            cr_assert_str_eq(result.rows[0], "0|\\N|500");
+            cr_assert_str_eq(result.rows[12], "\\N|2|1666");
+        }
+        job_result_fini(&result);
+        spec_fini(b);
+        free(b);
+    }
+    exec_engine_destroy(engine);
+}
+
 /* A key that no set has is NULL everywhere. */
 Test(group_sets, keys_of_no_set)
 {
