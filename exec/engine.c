@@ -45,6 +45,10 @@ static enum exec_code config_fill(struct exec_engine *engine,
 
     engine->config = *config;
     engine->config.topology_file = NULL; /* borrowed for the call only */
+    if (config->probe_mode > EXEC_PROBE_ROUTED) {
+        return EXEC_FAIL(err, EXEC_BAD_SPEC, "probe_mode: no such mode (%d)",
+                         (int)config->probe_mode);
+    }
     if (config->policy > EXEC_POLICY_STATIC) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC, "policy: no such policy (%d)", (int)config->policy);
     }
@@ -55,6 +59,9 @@ static enum exec_code config_fill(struct exec_engine *engine,
     const int refused = nu_topology_read(&engine->topology, config->topology_file, why, sizeof why);
     if (refused != 0) {
         return EXEC_FAIL_ERRNO(err, EXEC_BAD_SPEC, -refused, "topology_file: %s", why);
+    }
+    if (config->probe_mode == EXEC_PROBE_DEFAULT) {
+        engine->config.probe_mode = EXEC_PROBE_AUTO;
     }
     if (config->policy == EXEC_POLICY_DEFAULT) {
         engine->config.policy = EXEC_POLICY_NUMA;

@@ -20,6 +20,12 @@ static const char *const policy_names[] = {
     [EXEC_POLICY_STATIC] = "static",
 };
 
+static const char *const probe_mode_names[] = {
+    [EXEC_PROBE_DEFAULT] = "default", [EXEC_PROBE_AUTO] = "auto",
+    [EXEC_PROBE_SHARED] = "shared",   [EXEC_PROBE_REPLICATED] = "replicated",
+    [EXEC_PROBE_ROUTED] = "routed",
+};
+
 /* ---- message -> spec ------------------------------------------------------------------------ */
 
 static enum exec_code timeout_read(const struct wire_reader *reader,
@@ -54,6 +60,21 @@ static enum exec_code policy_set(const struct wire_reader *reader, const char *v
     return wire_fail(reader, EXEC_BAD_SPEC,
                      "options.settings[\"policy\"]: '%.64s' is not numa, steal, shared or static",
                      value);
+}
+
+static enum exec_code probe_mode_set(const struct wire_reader *reader, const char *value,
+                                     struct exec_job_options *options)
+{
+    for (int mode = EXEC_PROBE_DEFAULT; mode <= EXEC_PROBE_ROUTED; mode++) {
+        if (strcmp(probe_mode_names[mode], value) == 0) {
+            options->probe_mode = (enum exec_probe_mode)mode;
+            return EXEC_OK;
+        }
+    }
+    return wire_fail(
+        reader, EXEC_BAD_SPEC,
+        "options.settings[\"probe_mode\"]: '%.64s' is not auto, shared, replicated or routed",
+        value);
 }
 
 static enum exec_code count_read(const struct wire_reader *reader, const char *key,
@@ -92,6 +113,7 @@ static const struct {
                           struct exec_job_options *options);
 } settings[] = {
     {"policy", policy_set},
+    {"probe_mode", probe_mode_set},
     {"morsel_rows", morsel_rows_set},
     {"hash_bits", hash_bits_set},
 };
@@ -225,6 +247,10 @@ static bool settings_write(struct wire_memory *memory, const struct exec_job_opt
     }
     if (options->policy != EXEC_POLICY_DEFAULT &&
         !setting_write(memory, "policy", policy_names[options->policy], message)) {
+        return false;
+    }
+    if (options->probe_mode != EXEC_PROBE_DEFAULT &&
+        !setting_write(memory, "probe_mode", probe_mode_names[options->probe_mode], message)) {
         return false;
     }
     const struct {

@@ -138,6 +138,7 @@ static enum exec_code config_set_text(struct config *config, const struct config
                                       const char *where, const char *value, struct exec_error *err)
 {
     static const char *const policies[] = {"numa", "steal", "shared", "static", NULL};
+    static const char *const modes[] = {"auto", "shared", "replicated", "routed", NULL};
     static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
     if (strlen(value) >= CONFIG_TEXT_BYTES) {
@@ -147,6 +148,11 @@ static enum exec_code config_set_text(struct config *config, const struct config
     if (strcmp(key->name, "policy") == 0 && !config_word_in(value, policies)) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC,
                          "%s: policy: '%s' is none of numa, steal, shared, static", where, value);
+    }
+    if (strcmp(key->name, "probe_mode") == 0 && !config_word_in(value, modes)) {
+        return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                         "%s: probe_mode: '%s' is none of auto, shared, replicated, routed", where,
+                         value);
     }
     if (strcmp(key->name, "log_level") == 0 && !config_word_in(value, levels)) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC,

@@ -65,6 +65,18 @@ static enum exec_policy daemon_policy(const char *name)
     return EXEC_POLICY_DEFAULT;
 }
 
+static enum exec_probe_mode daemon_probe_mode(const char *name)
+{
+    static const char *const names[] = {"", "auto", "shared", "replicated", "routed"};
+
+    for (int mode = EXEC_PROBE_AUTO; mode <= EXEC_PROBE_ROUTED; mode++) {
+        if (strcmp(name, names[mode]) == 0) {
+            return (enum exec_probe_mode)mode;
+        }
+    }
+    return EXEC_PROBE_DEFAULT;
+}
+
 static enum exec_code daemon_start_engine(struct daemon *daemon, struct exec_error *err)
 {
     const struct config *config = &daemon->config;
@@ -76,6 +88,7 @@ static enum exec_code daemon_start_engine(struct daemon *daemon, struct exec_err
         .data_root = config->data_root, /* empty: no files at all */
         .topology_file = config->topology_file[0] != '\0' ? config->topology_file : NULL,
         .policy = daemon_policy(config->policy),
+        .probe_mode = daemon_probe_mode(config->probe_mode),
         .morsel_rows = (uint32_t)config->morsel_rows,
         .no_io_uring = !config->io_uring,
         .log = log_engine_line,

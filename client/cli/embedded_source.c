@@ -392,6 +392,7 @@ struct job_source *embedded_source_create(const struct cli_options *options, str
         return NULL;
     }
     config.policy = job.policy;
+    config.probe_mode = job.probe_mode;
     config.morsel_rows = job.morsel_rows;
     struct embedded_source *self = calloc(1, sizeof *self);
     if (self == NULL) {

@@ -32,6 +32,19 @@ static bool policy_parse(const char *text, enum exec_policy *policy_out)
     return false;
 }
 
+static bool probe_mode_parse(const char *text, enum exec_probe_mode *mode_out)
+{
+    static const char *const names[] = {"default", "auto", "shared", "replicated", "routed"};
+
+    for (int i = 1; i < 5; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *mode_out = (enum exec_probe_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Settings of the engine rather than of a job: only for the one in this process. */
 static bool is_engine_key(const char *text, size_t size)
 {
@@ -68,6 +81,13 @@ enum exec_code source_apply_options(const struct cli_options *options, struct ex
                                  "--set policy=%.40s: expected numa, steal, shared or static",
                                  value);
             }
+        } else if (key == 10 && memcmp(text, "probe_mode", 10) == 0) {
+            if (!probe_mode_parse(value, &job->probe_mode)) {
+                return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                                 "--set probe_mode=%.40s: expected auto, shared, replicated or "
+                                 "routed",
+                                 value);
+            }
         } else if (key == 11 && memcmp(text, "morsel_rows", 11) == 0) {
             if (!cli_count_parse(value, UINT32_MAX, &count)) {
                 return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set morsel_rows=%.40s: expected a count",
@@ -77,8 +97,8 @@ enum exec_code source_apply_options(const struct cli_options *options, struct ex
         } else if (options->server != NULL || !is_engine_key(text, (size_t)key)) {
             return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set: unknown key '%.*s'%s", key, text,
                              options->server != NULL
-                                 ? " (a server's jobs take policy and morsel_rows)"
-                                 : " (expected policy, morsel_rows, io_uring, workers, "
+                                 ? " (a server's jobs take policy, probe_mode and morsel_rows)"
+                                 : " (expected policy, probe_mode, morsel_rows, io_uring, workers, "
                                    "memory_limit, job_memory, pool_reserve or topology_file)");
         }
     }

@@ -304,6 +304,9 @@ void group_free(struct group *group)
 {
     if (group->figures.partitions == 0) {
         group->figures.partitions = UINT32_C(1) << group->merge_bits;
+        group->figures.nodes = group->figures.partitions < group->job->node_count
+                                   ? group->figures.partitions
+                                   : group->job->node_count;
         count_memory(group, &group->figures);
     }
     if (group->dense != NULL) {

@@ -116,7 +116,7 @@ struct op_source *group_source(struct group *group);
 /* For explain --analyze. */
 struct group_figures {
     uint64_t groups, hot_hits, hot_misses, memory_bytes;
-    uint32_t partitions;
+    uint32_t partitions, nodes; /* the partitions are merged on so many nodes */
 };
 void group_figures(const struct group *group, struct group_figures *out);
 

@@ -32,6 +32,9 @@ void job_context_fini(struct job_context *job)
         nu_arena_destroy(&job->workers[w].scratch);
         nu_arena_destroy(&job->workers[w].arena);
     }
+    for (uint32_t n = 0; job->node_arenas != NULL && n < job->node_count; n++) {
+        nu_arena_destroy(&job->node_arenas[n]);
+    }
     nu_arena_destroy(&job->plan);
     pthread_mutex_destroy(&job->error_lock);
     pthread_mutex_destroy(&job->start_lock);

@@ -2,6 +2,7 @@
 #define EXEC_OP_JOB_CONTEXT_H
 
 #include "exec/error.h"
+#include "exec/job_spec.h"
 #include "numa/arena.h"
 
 #include <pthread.h>
@@ -35,8 +36,9 @@ struct job_totals {
 
 struct job_context {
     struct nu_page_pool *pages;
-    struct nu_budget budget; /* the job's; parent: the engine's jobs budget */
-    struct nu_arena plan;    /* used by the planning worker, then inside sources' start() */
+    struct nu_budget budget;      /* the job's; parent: the engine's jobs budget */
+    struct nu_arena plan;         /* used by the planning worker, then inside sources' start() */
+    struct nu_arena *node_arenas; /* job_node_arena's; NULL: nobody has asked yet */
     struct io *io;
     struct catalogue *catalogue;
     const char *data_root; /* NULL: any path */
@@ -44,8 +46,10 @@ struct job_context {
     const uint16_t *worker_node;
     const uint16_t *node_socket; /* NULL: each node is one */
     struct job_worker *workers;
-    uint32_t hash_bits_kept;     /* 64; tests cut the hash down to force collisions */
-    struct job_totals *totals;   /* NULL: tests without an engine */
+    const struct nu_topology *topology; /* NULL: tests without an engine */
+    enum exec_probe_mode probe_mode;    /* DEFAULT counts as AUTO */
+    uint32_t hash_bits_kept;            /* 64; tests cut the hash down to force collisions */
+    struct job_totals *totals;          /* NULL: tests without an engine */
     struct sched_job *sched_job; /* stopped by the first failure; NULL: tests without a scheduler */
     void *job;                   /* exec/job.c's */
     bool is_profiled;            /* operators are timed; set before pipes are launched */
@@ -64,6 +68,10 @@ void job_context_init(struct job_context *job, struct nu_page_pool *pages, struc
                       uint64_t limit_bytes, uint32_t worker_count, const uint16_t *worker_node,
                       uint32_t node_count, struct job_worker *workers);
 void job_context_fini(struct job_context *job); /* gives back every page */
+
+/* Memory on a node that lives as long as the job. Used like the plan arena: inside sources' start()
+ * only. NULL: out of memory. */
+struct nu_arena *job_node_arena(struct job_context *job, unsigned node);
 
 /* Moves the worker's figures into the totals. On that worker, or after the job's last morsel. */
 void job_count(struct job_context *job, uint32_t worker);

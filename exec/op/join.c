@@ -171,6 +171,19 @@ static bool init_columns(struct join *join)
     return init_layout(join);
 }
 
+static bool mode_is_forced(const struct job_context *job)
+{
+    return job->probe_mode == EXEC_PROBE_REPLICATED || job->probe_mode == EXEC_PROBE_ROUTED;
+}
+
+static bool may_route(const struct join *join)
+{
+    const struct job_context *job = join->job;
+
+    return join->plan.key_count > 0 && !join->plan.keeps_order &&
+           (job->node_count > 1 || job->probe_mode == EXEC_PROBE_ROUTED);
+}
+
 enum exec_code join_create(struct job_context *job, const struct join_plan *plan,
                            struct join **join_out, struct exec_error *err)
 {
@@ -196,10 +209,14 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     join->probe = (struct operator){.kind = &join_probe_operator_kind, .rel = plan->rel};
     join->dense.source = (struct op_source){.kind = &join_dense_source_kind, .rel = plan->rel};
     join->unmatched = (struct op_source){.kind = &join_unmatched_source_kind, .rel = plan->rel};
-    if (!init_columns(join) || !init_workers(join)) {
+    join->replicas.source = (struct op_source){.kind = &join_replica_source_kind, .rel = plan->rel};
+    join->routing.source = (struct op_source){.kind = &join_routed_source_kind, .rel = plan->rel};
+    join->routing.wired = may_route(join);
+    if (!init_columns(join) || !init_workers(join) ||
+        (join->routing.wired && !join_routed_init(join))) {
         return job_memory_error(err, job->plan.refused, "the plan of a join");
     }
-    join->dense.wanted = join_dense_is_wanted(join);
+    join->dense.wanted = join_dense_is_wanted(join) && !mode_is_forced(job);
     *join_out = join;
     return EXEC_OK;
 }
@@ -217,6 +234,16 @@ struct op_source *join_dense_source(struct join *join)
 struct op_source *join_directory_source(struct join *join)
 {
     return &join->directory;
+}
+
+struct op_source *join_replica_source(struct join *join)
+{
+    return join->job->node_count > 1 ? &join->replicas.source : NULL;
+}
+
+struct op_source *join_routed_source(struct join *join)
+{
+    return join->routing.wired ? &join->routing.source : NULL;
 }
 
 struct operator* join_probe_operator(struct join *join)
@@ -240,7 +267,9 @@ void join_figures(const struct join *join, struct join_figures *out)
 {
     *out = (struct join_figures){.build_rows = join->build_rows + join->null_rows,
                                  .partitions = join->partition_count,
+                                 .routed_rows = join->routing.rows,
                                  .unique_keys = true};
+    join_mode_text(&join->mode, out->probe_mode, sizeof out->probe_mode);
     if (join->dense.on) {
         out->directory_slots = join->dense.map.span;
         out->memory_bytes = dense_map_bytes(&join->layout, join->dense.map.span);
@@ -253,9 +282,11 @@ void join_figures(const struct join *join, struct join_figures *out)
             continue;
         }
         out->directory_slots += UINT64_C(1) << dir->slot_bits;
-        out->memory_bytes += dir->row_count * dir->row_bytes;
+        out->memory_bytes += dir->row_count * dir->row_bytes + (sizeof(uint64_t) << dir->slot_bits);
         out->max_chain = dir->run_max > out->max_chain ? dir->run_max : out->max_chain;
         out->unique_keys = out->unique_keys && dir->unique;
     }
-    out->memory_bytes += out->directory_slots * sizeof(uint64_t);
+    if (join->replicas.on) { /* every partition lies on every node */
+        out->memory_bytes *= join->job->node_count;
+    }
 }

@@ -48,6 +48,8 @@ struct join_plan {
      * asked about. They come out of the unmatched source, the probe pushes nothing, and every
      * output is from_build. */
     bool emits_build;
+    double probe_rows; /* estimate, < 0: unknown; for the choice of the probe mode */
+    bool keeps_order;  /* rows must come out in the order of the probe side */
 };
 
 /* EXEC_OK, EXEC_NOT_IMPLEMENTED (a kind that is not there yet) or EXEC_MEMORY_BUDGET. */
@@ -58,14 +60,22 @@ struct op_sink *join_build_sink(struct join *join);
  * between the build pipes and the directory pipe. NULL when the join cannot use it. */
 struct op_source *join_dense_source(struct join *join);
 struct op_source *join_directory_source(struct join *join);
+/* Where the machine has several nodes, or probe_mode asks for it (op/join_mode.h), two pipes more;
+ * NULL: not needed. Copies of the directory, between the directory pipe and the probe pipes: */
+struct op_source *join_replica_source(struct join *join);
+/* Rows the probe operator has kept for other nodes, behind the probe pipes: they go through the
+ * probe operator and all that follows. */
+struct op_source *join_routed_source(struct join *join);
 struct operator* join_probe_operator(struct join *join);
 struct op_source *join_unmatched_source(struct join *join); /* NULL when none is needed */
 
 /* For explain --analyze. */
 struct join_figures {
     uint64_t build_rows, directory_slots, memory_bytes, max_chain;
+    uint64_t routed_rows;
     uint32_t partitions;
     bool unique_keys;
+    char probe_mode[120]; /* which, and why */
 };
 void join_figures(const struct join *join, struct join_figures *out);
 

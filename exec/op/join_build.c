@@ -11,6 +11,7 @@
 enum {
     UNPARTITIONED_ROWS = 16 << 10, /* below, one unit builds everything: about 0.3 ms */
     DIRECTORY_STEP_ROWS = 16 << 10,
+    CACHE_BYTES = 8 << 20,    /* last-level cache where the machine does not say */
     PREFETCH_BYTES = 1 << 20, /* of directory: about an L2; below, lines are near anyway */
 };
 
@@ -191,6 +192,46 @@ static struct join *join_of_directory(struct op_source *source)
     return (struct join *)(void *)((unsigned char *)source - offsetof(struct join, directory));
 }
 
+static double mean_distance(const struct job_context *job)
+{
+    const struct nu_topology *topology = job->topology;
+    double sum = 0;
+    uint32_t pairs = 0;
+
+    for (uint32_t a = 0; topology != NULL && a < topology->node_count; a++) {
+        for (uint32_t b = 0; b < topology->node_count; b++) {
+            sum += a == b ? 0 : topology->distance[a][b];
+            pairs += a != b;
+        }
+    }
+    return pairs == 0 ? NU_DISTANCE_LOCAL : sum / pairs;
+}
+
+static void choose_mode(struct join *join)
+{
+    const struct job_context *job = join->job;
+    const uint64_t used = nu_budget_used(&job->budget);
+    const uint64_t limit = job->budget.limit_bytes;
+    const bool has_cache = job->topology != NULL && job->topology->l3_bytes != 0;
+    const struct join_mode_input input = {
+        .node_count = job->node_count,
+        .worker_count = job->worker_count,
+        .distance = mean_distance(job),
+        .cache_bytes = has_cache ? job->topology->l3_bytes : CACHE_BYTES,
+        .table_bytes = join->build_rows * (sizeof(uint64_t) + join->layout.row_bytes),
+        .memory_bytes = used < limit ? limit - used : 0,
+        .probe_rows = join->plan.probe_rows,
+        .probe_row_bytes = join->routing.layout.row_bytes,
+        .can_route = join->routing.wired,
+        .wanted = job->probe_mode,
+    };
+
+    join->mode = join_mode_choose(&input);
+    if (join->mode.mode == EXEC_PROBE_ROUTED) {
+        join_routed_begin(join);
+    }
+}
+
 static enum exec_code directory_start(struct op_source *source, struct pipe *pipe,
                                       struct exec_error *err)
 {
@@ -198,8 +239,11 @@ static enum exec_code directory_start(struct op_source *source, struct pipe *pip
 
     (void)err;
     if (join_dense_settle(join)) {
+        join->mode = (struct join_mode_choice){.mode = EXEC_PROBE_SHARED,
+                                               .reason = "a dense map of the keys"};
         return EXEC_OK;
     }
+    choose_mode(join);
     source->units_total = join->partition_count;
     /* Whoever builds a partition places it on its own node. */
     node_share_add_ranges(pipe, join->job, join->partition_count);

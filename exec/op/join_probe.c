@@ -291,7 +291,9 @@ static bool lookup(struct join_probe_state *state)
     while (skip < state->present_count && state->present[skip] < first) {
         skip++;
     }
-    hash_dirs_lookup(&join->dirs, state->hashes, state->present + skip, state->present_count - skip,
+    const struct hash_dirs *dirs =
+        join->replicas.on ? &join->replicas.by_node[state->run->node] : &join->dirs;
+    hash_dirs_lookup(dirs, state->hashes, state->present + skip, state->present_count - skip,
                      state->run_rows, state->run_counts);
     if (join->plan.asof != EXEC_ASOF_NONE && !join_asof_narrow(state, skip)) {
         return false;
@@ -304,10 +306,26 @@ static bool lookup(struct join_probe_state *state)
     return true;
 }
 
+/* Rows from the routed pipe bring them along. */
+static void take_hashes(struct join_probe_state *state)
+{
+    const struct join *join = state->join;
+    const uint64_t *hashes =
+        join->routing.on ? join->routing.workers[state->run->worker].hashes : NULL;
+
+    if (hashes != NULL) {
+        memcpy(state->hashes, hashes, state->in->sel_count * sizeof *hashes);
+        return;
+    }
+    hash_keys(state->in, state->keys, join->plan.key_count, join->job->hash_bits_kept,
+              state->hashes);
+}
+
 static enum push_result probe_batch(struct join *join, struct pipe_run *run, uint32_t index,
-                                    const struct batch *in)
+                                    const struct batch *in, bool resumed)
 {
     if (join->dense.on) {
+        join->job->workers[run->worker].rows_probed += resumed ? 0 : in->sel_count;
         return join_dense_push(join, run, index, in);
     }
     struct join_probe_state *state = nu_arena_alloc(run->scratch, sizeof *state, 64);
@@ -322,7 +340,12 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
     if (!join_eval_keys(join, run, join->plan.probe_keys, in, state->keys)) {
         return PUSH_FAILED;
     }
-    hash_keys(in, state->keys, join->plan.key_count, join->job->hash_bits_kept, state->hashes);
+    take_hashes(state);
+    /* A batch that has been begun here is finished here. */
+    if (join->routing.on && !resumed && join_routed_wants(join, run)) {
+        return join_routed_keep(state);
+    }
+    join->job->workers[run->worker].rows_probed += resumed ? 0 : in->sel_count;
     state->present_count = hash_present_positions(in, state->keys, join->value_count,
                                                   join->plan.nulls_equal, state->present);
     if (join->plan.emits_build) {
@@ -345,8 +368,7 @@ static enum push_result probe_push(struct operator* op, struct pipe_run *run, ui
     const bool resumed = memcmp(&run->cursors[index], &start, sizeof start) != 0;
     const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
 
-    join->job->workers[run->worker].rows_probed += resumed ? 0 : in->sel_count;
-    const enum push_result result = probe_batch(join, run, index, in);
+    const enum push_result result = probe_batch(join, run, index, in, resumed);
     nu_arena_rewind(run->scratch, mark);
     if (result != PUSH_SUSPEND) {
         run->cursors[index] = start;

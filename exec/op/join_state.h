@@ -7,6 +7,7 @@
 #include "hash/row_layout.h"
 #include "op/job_context.h"
 #include "op/join.h"
+#include "op/join_mode.h"
 
 #include "numa/check.h"
 
@@ -57,6 +58,40 @@ struct join_dense {
     struct dense_map map;
 };
 
+/* Probe mode replicated (join_replica.c): the directories as each node reads them. */
+struct join_replicas {
+    struct op_source source;
+    bool on;
+    struct hash_dirs *by_node;
+    uint64_t *copied; /* bytes, by node and partition */
+};
+
+/* Probe mode routed (join_routed.c). */
+struct join_routed_worker {
+    _Alignas(128) struct nu_arena arena;
+    struct radix_rows rows; /* [ hash | columns ] */
+    uint64_t row_count;
+    const uint64_t *hashes; /* of the batch this worker pushes from the routed pipe; NULL: none */
+};
+
+struct join_routed_unit {
+    const struct row_chunk *chunk;
+    uint32_t row; /* of the chunk, where it stands */
+};
+
+struct join_routing {
+    struct op_source source;
+    bool wired; /* there is a routed pipe */
+    bool on;
+    struct row_layout layout;
+    uint32_t *columns; /* of the probe input, that are kept */
+    uint32_t column_count;
+    uint64_t quota_bytes; /* of one worker */
+    struct join_routed_worker *workers;
+    struct join_routed_unit *units;
+    uint64_t rows; /* a figure, at the end */
+};
+
 /* Where the sort of a partition's runs stands (join_asof.c). */
 struct join_asof_sort {
     uint64_t begin, end; /* the run under way */
@@ -95,6 +130,9 @@ struct join {
     uint16_t *partition_node; /* where a partition's directory lies: with its builder */
     struct join_unmatched_unit *unmatched_units;
     struct join_dense dense;
+    struct join_mode_choice mode; /* made when the directory pipe starts */
+    struct join_replicas replicas;
+    struct join_routing routing;
 
     /* With emits_build; relaxed: set by any worker, read after the probe pipes have ended. */
     _Atomic bool probe_has_rows, probe_has_null;
@@ -103,6 +141,8 @@ struct join {
 extern const struct sink_kind join_build_sink_kind;
 extern const struct source_kind join_dense_source_kind;
 extern const struct source_kind join_directory_source_kind;
+extern const struct source_kind join_replica_source_kind;
+extern const struct source_kind join_routed_source_kind;
 extern const struct operator_kind join_probe_operator_kind;
 extern const struct source_kind join_unmatched_source_kind;
 
@@ -121,6 +161,10 @@ bool join_dense_settle(struct join *join);
 /* The probe, where it does. */
 enum push_result join_dense_push(struct join *join, struct pipe_run *run, uint32_t index,
                                  const struct batch *in);
+
+/* After the probe: what workers of other nodes have left in their copies of a row's matched byte
+ * joins that of the row itself. */
+void join_replicas_merge_matched(const struct join *join, uint32_t partition, uint64_t row);
 
 /* Gives back the staging memory. Idempotent. */
 void join_free_staging(struct join *join);
@@ -142,6 +186,13 @@ struct join_probe_state {
     uint64_t run_counts[BATCH_ROWS];
     uint64_t run_max; /* the largest of them */
 };
+
+/* Routing: made with the join; begun once the mode is chosen. */
+bool join_routed_init(struct join *join); /* false: out of memory */
+void join_routed_begin(struct join *join);
+/* Whether a batch that has not been begun is kept for the routed pipe, not looked up here. */
+bool join_routed_wants(const struct join *join, const struct pipe_run *run);
+enum push_result join_routed_keep(struct join_probe_state *state);
 
 /* A list of (probe position, build row) pairs to be judged. */
 struct join_candidates {

@@ -68,13 +68,15 @@ static bool is_kept(const struct join *join, const unsigned char *row, bool has_
 }
 
 /* Up to a batch of rows from where *at stands; 0: the unit is done. */
-static uint32_t collect_partition(const struct join *join, const struct hash_dir *dir,
+static uint32_t collect_partition(const struct join *join, uint32_t partition,
                                   struct join_unmatched_unit *at, unsigned char **rows)
 {
+    const struct hash_dir *dir = &join->dirs.parts[partition];
     uint32_t count = 0;
 
     for (; at->row < dir->row_count && count < BATCH_ROWS; at->row++) {
         unsigned char *row = dir->rows + at->row * dir->row_bytes;
+        join_replicas_merge_matched(join, partition, at->row);
         rows[count] = row;
         count += is_kept(join, row, true);
     }
@@ -106,7 +108,7 @@ static uint32_t collect(struct join *join, uint32_t unit, struct join_unmatched_
                         unsigned char **rows)
 {
     if (unit < join->partition_count) {
-        return collect_partition(join, &join->dirs.parts[unit], at, rows);
+        return collect_partition(join, unit, at, rows);
     }
     const struct join_worker *worker = &join->workers[unit - join->partition_count];
     return collect_null_rows(join, &worker->null_rows, at, rows);

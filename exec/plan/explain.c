@@ -154,9 +154,12 @@ static void detail_join_figures(struct text *text, const struct plan_rel *rel)
     join_figures(rel->join, &figures);
     text_add(text,
              "%" PRIu64 " build rows, %" PRIu64 " slots, %" PRIu32 " partitions, %" PRIu64
-             " bytes%s",
+             " bytes%s; probe %s",
              figures.build_rows, figures.directory_slots, figures.partitions, figures.memory_bytes,
-             figures.unique_keys ? ", keys unique" : "");
+             figures.unique_keys ? ", keys unique" : "", figures.probe_mode);
+    if (figures.routed_rows != 0) {
+        text_add(text, "; %" PRIu64 " rows routed", figures.routed_rows);
+    }
 }
 
 static void detail_group_figures(struct text *text, const struct plan_rel *rel)
@@ -166,9 +169,9 @@ static void detail_group_figures(struct text *text, const struct plan_rel *rel)
     group_figures(rel->group, &figures);
     text_add(text,
              "%" PRIu64 " groups, %" PRIu64 " hot hits, %" PRIu64 " misses, %" PRIu32
-             " partitions, %" PRIu64 " bytes",
+             " partitions on %" PRIu32 " node%s, %" PRIu64 " bytes",
              figures.groups, figures.hot_hits, figures.hot_misses, figures.partitions,
-             figures.memory_bytes);
+             figures.nodes, figures.nodes == 1 ? "" : "s", figures.memory_bytes);
 }
 
 /* Names and texts of what there is to say about a relation, one after another. Returns false behind

@@ -122,6 +122,8 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
         .nulls_equal = rel->nulls_equal,
         .asof = rel->spec->u.join.asof.direction,
         .is_exists = rel->is_exists,
+        .probe_rows = sides->probe_rel->rows,
+        .keeps_order = sides->probe.is_ordered,
         .emits_build = rel->emits_build,
         .build_types = sides->build.types,
         .build_column_count = sides->build.column_count,
@@ -136,42 +138,101 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
                : move_condition(plan, rel, sides, rel->verdict, &join->verdict, err);
 }
 
-/* Dense map, where it may help, then directory after every build pipe; every probe pipe after the
- * directory. */
-static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides *sides,
-                           struct stream *out, struct exec_error *err)
+/* A pipe that runs after `before`; NULL: out of memory. */
+static struct pipe *add_behind(struct plan *plan, struct op_source *source, struct pipe *before,
+                               struct exec_error *err)
 {
-    struct op_source *dense = join_dense_source(rel->join);
-    struct op_source *unmatched = join_unmatched_source(rel->join);
-    struct pipe *first = dense == NULL ? NULL : plan_add_pipe(plan, dense, err);
-    struct pipe *directory = plan_add_pipe(plan, join_directory_source(rel->join), err);
-    const uint32_t probes = sides->probe.pipe_count;
+    struct pipe *pipe = plan_add_pipe(plan, source, err);
 
-    if (directory == NULL || (dense != NULL && first == NULL)) {
-        return err->code;
+    if (pipe != NULL && before != NULL && !pipe_run_after(pipe, before)) {
+        plan_no_memory(plan, err);
+        return NULL;
     }
-    if (first != NULL && !pipe_run_after(directory, first)) {
-        return plan_no_memory(plan, err);
+    return pipe;
+}
+
+/* Behind every build pipe: dense map, where it may help, directory, and copies of it where the mode
+ * may be replicated. Returns the last of them. */
+static struct pipe *wire_build(struct plan *plan, struct plan_rel *rel, struct sides *sides,
+                               struct exec_error *err)
+{
+    struct op_source *const sources[] = {join_dense_source(rel->join),
+                                         join_directory_source(rel->join),
+                                         join_replica_source(rel->join)};
+    struct pipe *first = NULL;
+    struct pipe *last = NULL;
+
+    for (uint32_t s = 0; s < sizeof sources / sizeof sources[0]; s++) {
+        if (sources[s] == NULL) {
+            continue;
+        }
+        last = add_behind(plan, sources[s], last, err);
+        if (last == NULL) {
+            return NULL;
+        }
+        first = first == NULL ? last : first;
     }
-    first = first == NULL ? directory : first;
     for (uint32_t p = 0; p < sides->build.pipe_count; p++) {
         pipe_set_sink(sides->build.pipes[p], join_build_sink(rel->join));
         if (!pipe_run_after(first, sides->build.pipes[p])) {
-            return plan_no_memory(plan, err);
+            plan_no_memory(plan, err);
+            return NULL;
         }
     }
-    out->pipes = plan_calloc(plan, probes + 1, sizeof(struct pipe *), err);
-    if (out->pipes == NULL ||
-        plan_append(plan, &sides->probe, join_probe_operator(rel->join), err) != EXEC_OK) {
+    return last;
+}
+
+/* The probe pipes go on through the probe operator; what it keeps for other nodes comes out of a
+ * pipe behind them, which is one more of the probe stream. */
+static enum exec_code wire_probe(struct plan *plan, struct plan_rel *rel, struct stream *probe,
+                                 struct pipe *build, struct exec_error *err)
+{
+    struct op_source *routed = join_routed_source(rel->join);
+    const uint32_t count = probe->pipe_count;
+    struct pipe **pipes = plan_calloc(plan, count + 1, sizeof(struct pipe *), err);
+
+    if (pipes == NULL) {
         return err->code;
     }
-    for (uint32_t p = 0; p < probes; p++) {
-        if (!rel->emits_build) { /* else nothing comes out of them and they end in no sink */
-            out->pipes[out->pipe_count++] = sides->probe.pipes[p];
-        }
-        if (!pipe_run_after(sides->probe.pipes[p], directory)) {
+    for (uint32_t p = 0; p < count; p++) {
+        pipes[p] = probe->pipes[p];
+        if (!pipe_run_after(pipes[p], build)) {
             return plan_no_memory(plan, err);
         }
+    }
+    probe->pipes = pipes;
+    if (routed != NULL) {
+        pipes[count] = add_behind(plan, routed, build, err);
+        if (pipes[count] == NULL) {
+            return err->code;
+        }
+        probe->pipe_count++;
+    }
+    for (uint32_t p = 0; routed != NULL && p < count; p++) {
+        if (!pipe_run_after(pipes[count], pipes[p])) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    return plan_append(plan, probe, join_probe_operator(rel->join), err);
+}
+
+static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides *sides,
+                           struct stream *out, struct exec_error *err)
+{
+    struct op_source *unmatched = join_unmatched_source(rel->join);
+    struct stream *probe = &sides->probe;
+    struct pipe *build = wire_build(plan, rel, sides, err);
+
+    if (build == NULL || wire_probe(plan, rel, probe, build, err) != EXEC_OK) {
+        return err->code;
+    }
+    out->pipes = plan_calloc(plan, probe->pipe_count + 1, sizeof(struct pipe *), err);
+    if (out->pipes == NULL) {
+        return err->code;
+    }
+    /* Where build rows are asked about nothing comes out of the probe, and it ends in no sink. */
+    for (uint32_t p = 0; !rel->emits_build && p < probe->pipe_count; p++) {
+        out->pipes[out->pipe_count++] = probe->pipes[p];
     }
     rel->rows_out[0] = &join_probe_operator(rel->join)->rows_out;
     if (unmatched == NULL) {
@@ -181,8 +242,8 @@ static enum exec_code wire(struct plan *plan, struct plan_rel *rel, struct sides
     if (rest == NULL) {
         return err->code;
     }
-    for (uint32_t p = 0; p < probes; p++) {
-        if (!pipe_run_after(rest, sides->probe.pipes[p])) {
+    for (uint32_t p = 0; p < probe->pipe_count; p++) {
+        if (!pipe_run_after(rest, probe->pipes[p])) {
             return plan_no_memory(plan, err);
         }
     }

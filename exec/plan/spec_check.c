@@ -688,6 +688,9 @@ static enum exec_code check_options(const struct exec_job_spec *spec, struct exe
         return BAD("options.batch_bytes is %" PRIu32 ", at most %d are allowed",
                    options->batch_bytes, BATCH_BYTES_MAX);
     }
+    if (options->probe_mode > EXEC_PROBE_ROUTED) {
+        return BAD("options.probe_mode: no such mode (%d)", (int)options->probe_mode);
+    }
     if (options->policy > EXEC_POLICY_STATIC) {
         return BAD("options.policy: no such policy (%d)", (int)options->policy);
     }

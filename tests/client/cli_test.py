@@ -121,7 +121,7 @@ class Cli(unittest.TestCase):
         self.assertIn("1,000 rows (showing 40)", err)
 
     def test_settings_do_not_change_the_answer(self):
-        for setting in ["policy=static", "policy=shared", "policy=steal", "morsel_rows=1", "io_uring=off", "workers=3",
+        for setting in ["policy=static", "policy=shared", "policy=steal", "probe_mode=routed", "probe_mode=replicated", "morsel_rows=1", "io_uring=off", "workers=3",
                         "memory_limit=512M"]:
             out, _ = self.morsel("group", "orders.csv", "--agg", "n=count()", "--set", setting, "--threads", "4")
             self.assertEqual(out, "n\n4\n", setting)

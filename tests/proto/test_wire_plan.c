@@ -168,7 +168,8 @@ static const struct exec_job_spec full_spec = {
                 .batch_rows = 1000,
                 .batch_bytes = 65536,
                 .morsel_rows = 4096,
-                .policy = EXEC_POLICY_STATIC},
+                .policy = EXEC_POLICY_STATIC,
+                .probe_mode = EXEC_PROBE_ROUTED},
     .into_table = "result",
     .into_replace = true,
 };
@@ -217,6 +218,7 @@ static void spot_checks(const struct exec_job_spec *spec)
     cr_assert_eq(spec->exprs[8].u.literal.value.decimal.high, -6);
     cr_assert_eq(spec->options.timeout_ns, 1500000001);
     cr_assert_eq(spec->options.policy, EXEC_POLICY_STATIC);
+    cr_assert_eq(spec->options.probe_mode, EXEC_PROBE_ROUTED);
     cr_assert_eq(spec->options.morsel_rows, 4096);
 }
 
@@ -372,6 +374,8 @@ Test(wire_plan, what_cannot_be_done_is_named)
         {OPTION("'batchBytes':16777217"), EXEC_BAD_SPEC, "options.batch_bytes", 0, 0},
         {OPTION("'timeout':'0s'"), EXEC_BAD_SPEC, "options.timeout", 0, 0},
         {OPTION("'timeout':'-1s'"), EXEC_BAD_SPEC, "options.timeout", 0, 0},
+        {OPTION("'settings':{'probe_mode':'best'}"), EXEC_BAD_SPEC,
+         "'best' is not auto, shared, replicated or routed", 0, 0},
         {OPTION("'settings':{'policy':'fast'}"), EXEC_BAD_SPEC, "'fast' is not numa", 0, 0},
         {OPTION("'settings':{'morsel_rows':'many'}"), EXEC_BAD_SPEC, "'many'", 0, 0},
         {OPTION("'settings':{'colour':'red'}"), EXEC_OK, "", 0, 0},

@@ -69,6 +69,8 @@ Test(config, faults_name_line_and_key, .init = setup)
                      ":1: insecure: 'maybe' is neither true nor false");
     cr_assert_str_eq(read_text("policy = fast\n"),
                      ":1: policy: 'fast' is none of numa, steal, shared, static");
+    cr_assert_str_eq(read_text("probe_mode = best\n"),
+                     ":1: probe_mode: 'best' is none of auto, shared, replicated, routed");
     cr_assert_str_eq(read_text("[other]\n"), ":1: unknown section [other]");
     cr_assert_str_eq(read_text("workers\n"), ":1: 'workers' is not KEY = VALUE");
     cr_assert_eq(config_read_file(&config, "/nonexistent/x", &err), EXEC_FILE_NOT_FOUND);

@@ -30,6 +30,9 @@ grep topology: /tmp/morseld.log
 check "load" morsel load -q facts facts.csv
 check "load" morsel load -q names names.csv
 check "join of tables" sh -c "morsel sql 'SELECT count(*) n, sum(v) s, sum(w) t FROM facts JOIN names USING (key)' -o csv >/tmp/join.csv"
+for mode in shared replicated routed; do
+  check "join, $mode" sh -c "morsel sql 'SELECT count(*) n, sum(v) s, sum(w) t FROM facts JOIN names USING (key)' --set probe_mode=$mode -o csv | cmp - /data/join.expected"
+done
 check "aggregate of a file" sh -c "morsel group -q server:facts.csv --by key --agg 'n = count(), s = sum(v)' --order key -o csv >/tmp/group.csv"
 check "the join is right" cmp /tmp/join.csv /data/join.expected
 check "the aggregate is right" cmp /tmp/group.csv /data/group.expected

@@ -403,6 +403,75 @@ static void check_join(struct exec_engine *engine, const char *table)
     end(b);
 }
 
+/* The copies of a replicated build side: all partitions on every node. */
+static void check_copies(struct exec_engine *engine, const char *table)
+{
+    struct spec_builder *b;
+    struct stalled stalled;
+    struct page_count count = {0};
+
+    begin(&b);
+    make_join(b, table);
+    b->job.options.probe_mode = EXEC_PROBE_REPLICATED;
+    stall(engine, b, &stalled);
+    const struct join *join = find_rel(stalled.job, true)->join;
+    expect(join->replicas.on, "the build side is copied to every node");
+    for (uint32_t n = 0; join->replicas.on && n < engine->topology.node_count; n++) {
+        for (uint32_t p = 0; p < join->partition_count; p++) {
+            const struct hash_dir *dir = &join->replicas.by_node[n].parts[p];
+            const size_t slots = (size_t)1 + ((size_t)1 << dir->slot_bits);
+            pages_count(dir->slots, slots * sizeof *dir->slots, os_node(engine, n), &count);
+            pages_count(dir->rows, dir->row_count * dir->row_bytes, os_node(engine, n), &count);
+        }
+    }
+    expect_home(&count, "copies of build partitions");
+    let_go(&stalled);
+    end(b);
+}
+
+/* Probe rows on their way: with the worker that kept them, to be read where their partition lies.
+ */
+static void check_routed(struct exec_engine *engine, const char *table)
+{
+    struct spec_builder *b;
+    struct stalled stalled;
+    struct page_count count = {0};
+    uint64_t rows = 0;
+
+    begin(&b);
+    make_join(b, table);
+    b->job.options.probe_mode = EXEC_PROBE_ROUTED;
+    stall(engine, b, &stalled);
+    const struct join *join = find_rel(stalled.job, true)->join;
+    const struct pipe *pipe = find_pipe(stalled.job, &join->routing.source);
+    uint64_t at_home = 0;
+    uint64_t dealt = 0;
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        const struct join_routed_worker *worker = &join->routing.workers[w];
+        rows += worker->row_count;
+        for (uint32_t p = 0; worker->rows.parts != NULL && p < join->partition_count; p++) {
+            const struct row_chunk *chunk = worker->rows.parts[p].first;
+            for (; chunk != NULL; chunk = chunk->next) {
+                pages_count(chunk->rows, (size_t)chunk->row_count * worker->rows.row_bytes,
+                            os_node(engine, engine->worker_node[w]), &count);
+            }
+        }
+    }
+    for (uint64_t u = 0; u < join->routing.source.units_total; u++) {
+        const struct join_routed_unit *unit = &join->routing.units[u];
+        const uint32_t p = hash_partition(row_hash(unit->chunk->rows), join->dirs.radix_bits);
+        at_home += join->partition_node[p] == home_of_unit(pipe, u);
+        dealt++;
+    }
+    expect_home(&count, "routed rows");
+    expect(rows == ROWS, "%" PRIu64 " probe rows are routed", rows);
+    expect(dealt > 0 && at_home * 100 >= dealt * SHARE_PERCENT,
+           "%" PRIu64 " of %" PRIu64 " chunks of routed rows are read where their partition lies",
+           at_home, dealt);
+    let_go(&stalled);
+    end(b);
+}
+
 static void check_group(struct exec_engine *engine, const char *table)
 {
     struct spec_builder *b;
@@ -620,6 +689,8 @@ int main(int argc, char **argv)
     check_prices(engine);
     check_tables(engine);
     check_join(engine, "t");
+    check_copies(engine, "t");
+    check_routed(engine, "t");
     check_group(engine, "t");
     check_files(engine, argv[1]);
     make_skewed(engine, "skewed");

@@ -28,11 +28,12 @@ struct exec_engine_config {
     uint32_t jobs_max;           /* accepted and not ended: 4096 */
     const char
         *data_root; /* scans stay below it (openat2 RESOLVE_BENEATH); NULL: any path; "": none */
-    const char *topology_file; /* a fake topology, for tests */
-    enum exec_policy policy;   /* NUMA */
-    uint32_t morsel_rows;      /* adaptive */
-    bool no_io_uring;          /* force the pread fallback */
-    exec_log_fn *log;          /* called from create and from workers */
+    const char *topology_file;       /* a fake topology, for tests */
+    enum exec_policy policy;         /* NUMA */
+    enum exec_probe_mode probe_mode; /* AUTO */
+    uint32_t morsel_rows;            /* adaptive */
+    bool no_io_uring;                /* force the pread fallback */
+    exec_log_fn *log;                /* called from create and from workers */
     void *log_owner;
 };
 

@@ -349,6 +349,16 @@ enum exec_policy {
     EXEC_POLICY_STATIC,  /* fixed split, no stealing */
 };
 
+/* Where probe rows of a join meet the build side on a machine with several nodes; see
+ * exec/op/join_mode.h. The rows that come out are the same. */
+enum exec_probe_mode {
+    EXEC_PROBE_DEFAULT, /* the engine's setting */
+    EXEC_PROBE_AUTO,    /* by cost; on one node always shared */
+    EXEC_PROBE_SHARED,
+    EXEC_PROBE_REPLICATED,
+    EXEC_PROBE_ROUTED,
+};
+
 struct exec_job_options {
     uint64_t memory_limit_bytes; /* 0: engine default */
     uint32_t workers_max;        /* 0: all */
@@ -360,6 +370,7 @@ struct exec_job_options {
     uint32_t morsel_rows;        /* 0: adaptive, about 1 ms */
     uint32_t hash_bits; /* bits of every hash that are kept; 0: all 64. Forces collisions */
     enum exec_policy policy;
+    enum exec_probe_mode probe_mode;
     bool explain;          /* bind and plan only; the text is the result */
     bool analyze;          /* run, drop the rows, explain with figures */
     bool profile;          /* time relations, see exec_job_relation; costs a clock read a batch */
