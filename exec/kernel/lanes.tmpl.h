@@ -50,6 +50,12 @@
     LANES_EXTREME(most, >, tag, c_type)
 #include "vec/vec_types.def"
 
+/* Lanes wrap. */
+static inline int64_t plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static inline int64_t bits_of(double value)
 {
     int64_t bits;
@@ -66,7 +72,7 @@ static inline int64_t bits_of(double value)
         const int64_t low_zero = bits_of(low_unit);                                           \
         if (low_unit == 0) {                                                                  \
             for (uint32_t i = 0; i < count; i++) {                                            \
-                high[i] += bits_of((double)from[i] + unit) - high_zero;                       \
+                high[i] = plus(high[i], bits_of((double)from[i] + unit) - high_zero);         \
             }                                                                                 \
             return;                                                                           \
         }                                                                                     \
@@ -74,8 +80,8 @@ static inline int64_t bits_of(double value)
             const double value = (double)from[i];                                             \
             const double moved = value + unit;                                                \
             const double rest = value - (moved - unit);                                       \
-            high[i] += bits_of(moved) - high_zero;                                            \
-            low[i] += bits_of(rest + low_unit) - low_zero;                                    \
+            high[i] = plus(high[i], bits_of(moved) - high_zero);                              \
+            low[i] = plus(low[i], bits_of(rest + low_unit) - low_zero);                       \
         }                                                                                     \
     }
 #include "vec/vec_types.def"
@@ -93,7 +99,7 @@ static void add_1(int64_t *state, const uint32_t *slot, const int64_t *const *la
     const int64_t *lane = lanes[0];
 
     for (uint32_t i = 0; i < count; i++) {
-        state[slot[i]] += lane[i];
+        state[slot[i]] = plus(state[slot[i]], lane[i]);
     }
 }
 
@@ -104,8 +110,8 @@ static void add_2(int64_t *state, const uint32_t *slot, const int64_t *const *la
 
     for (uint32_t i = 0; i < count; i++) {
         int64_t *row = state + slot[i];
-        row[0] += first[i];
-        row[1] += second[i];
+        row[0] = plus(row[0], first[i]);
+        row[1] = plus(row[1], second[i]);
     }
 }
 
@@ -153,7 +159,7 @@ static inline void add_fours(int64_t *state, const uint32_t *slot, const int64_t
     for (; i < count; i++) {
         int64_t *row = state + slot[i];
         for (uint32_t l = 0; l < width; l++) {
-            row[l] += lanes[l][i];
+            row[l] = plus(row[l], lanes[l][i]);
         }
     }
 }

@@ -58,7 +58,7 @@ bool dense_integer_bounds(const struct column_stats *stats, enum vec_storage sto
 /* ---- keys
  * -------------------------------------------------------------------------------------------- */
 
-static bool plan_key(struct group *group, uint32_t k)
+static bool plan_span(struct group *group, uint32_t k)
 {
     struct dense_key *key = &group->dense->keys[k];
     const struct group_column *column = dense_column_of(group, group->plan.keys[k], &key->column);
@@ -77,10 +77,20 @@ static bool plan_key(struct group *group, uint32_t k)
         return false;
     }
     const uint64_t span = (uint64_t)most - (uint64_t)key->least;
-    if (span >= DENSE_PLACES_MAX) {
+    if (span >= DENSE_SPAN_MAX) {
         return false;
     }
     key->span = (uint32_t)span + 1;
+    return true;
+}
+
+static bool plan_key(struct group *group, uint32_t k)
+{
+    struct dense_key *key = &group->dense->keys[k];
+
+    if (!plan_span(group, k)) {
+        return false;
+    }
     key->stride = group->dense->places;
     const uint64_t places = (uint64_t)group->dense->places * (key->span + key->may_be_null);
     if (places > DENSE_PLACES_MAX) {
@@ -107,6 +117,31 @@ static bool plan_keys(struct group *group)
     }
     return group->dense->places <= DENSE_PLACES_FREE ||
            group->dense->places * (double)DENSE_ROWS_A_PLACE <= from->rows;
+}
+
+/* Keys side by side in a word; a key's nulls have a value of their own. */
+static bool group_packed_plan_keys(struct group *group)
+{
+    struct group_dense *dense = group->dense;
+    uint32_t bits = 0;
+
+    if (group->plan.rows < PACKED_ROWS_MIN || dense->key_count == 0) {
+        return false;
+    }
+    for (uint32_t k = 0; k < dense->key_count; k++) {
+        if (!plan_span(group, k)) {
+            return false;
+        }
+        dense->keys[k].shift = (uint8_t)bits;
+        bits += dense_bit_length(dense->keys[k].span);
+        if (bits > PACKED_BITS) {
+            return false;
+        }
+    }
+    dense->is_packed = true;
+    dense->places = 1;
+    dense->row_bits = PACKED_ROW_BITS;
+    return true;
 }
 
 /* ---- lanes
@@ -183,13 +218,10 @@ static bool plan_lanes(struct group_dense *dense)
 /* ---- create -------------------------------------------------------------------------------------
  */
 
-static bool plan_all(struct group *group)
+static bool plan_measures(struct group *group)
 {
     struct group_dense *dense = group->dense;
 
-    if (!plan_keys(group)) {
-        return false;
-    }
     /* Field 0 says which groups there are. */
     dense_add_field(dense, &(struct dense_field){.what = DENSE_ROWS, .input = UINT32_MAX});
     for (uint32_t m = 0; m < group->plan.measure_count; m++) {
@@ -197,7 +229,13 @@ static bool plan_all(struct group *group)
             return false;
         }
     }
-    return plan_lanes(group->dense);
+    return true;
+}
+
+static bool plan_all(struct group *group)
+{
+    return (plan_keys(group) || group_packed_plan_keys(group)) && plan_measures(group) &&
+           plan_lanes(group->dense) && (!group->dense->is_packed || group_packed_plan(group));
 }
 
 static bool init_workers(struct group *group, struct group_dense *dense)
@@ -210,7 +248,7 @@ static bool init_workers(struct group *group, struct group_dense *dense)
         nu_arena_init(&dense->workers[w].arena, job->pages, job->worker_node[w],
                       &group->job->budget);
     }
-    return dense->workers != NULL;
+    return dense->workers != NULL && (!dense->is_packed || group_packed_init(group));
 }
 
 enum exec_code group_dense_create(struct group *group, struct exec_error *err)
@@ -254,6 +292,9 @@ void group_dense_free(struct group *group)
 {
     const struct group_dense *dense = group->dense;
 
+    if (dense->is_packed) {
+        group_packed_free(group);
+    }
     for (uint32_t w = 0; w < group->job->worker_count; w++) {
         struct dense_worker *worker = &dense->workers[w];
         for (uint32_t k = 0; worker->holds_dictionaries && k < dense->key_count; k++) {
@@ -270,4 +311,5 @@ void group_dense_figures(const struct group *group, struct group_figures *figure
         figures->memory_bytes += group->dense->workers[w].arena.charged_bytes;
         figures->hot_hits += group->dense->workers[w].all_rows;
     }
+    group_packed_figures(group, figures);
 }

@@ -23,6 +23,7 @@
 
 enum {
     DENSE_PLACES_MAX = 1 << 20,
+    DENSE_SPAN_MAX = INT32_MAX,  /* of one key */
     DENSE_PLACES_FREE = 1 << 12, /* worth it for however few rows */
     DENSE_ROWS_A_PLACE = 4,      /* else: at least, of the input as estimated */
     DENSE_COPIES_MAX = 8,
@@ -44,6 +45,7 @@ struct dense_key {
     int64_t least;
     uint32_t span;   /* values; a null's place is `span` */
     uint32_t stride; /* in places */
+    uint8_t shift;   /* where the keys are packed: of (value - least) in the word */
 };
 
 /* A column of the input batches that measures read. */
@@ -114,6 +116,41 @@ struct dense_worker {
     bool holds_dictionaries;      /* a reference of each key's */
     uint64_t rows;                /* in the lanes */
     uint64_t all_rows;
+    /* Packed keys: records by partition, and how many words they have together. */
+    struct packed_list *packed;
+    struct nu_arena packed_arena;
+    uint64_t packed_words;
+};
+
+/* Where keys are too many for places but fit one word (op/group_packed.c): records of key and
+ * inputs, a word each, dealt out by hash; a partition's table finds a key's row of lanes. */
+enum {
+    PACKED_BITS = 63,
+    PACKED_ROW_BITS = 22,
+    PACKED_RADIX_BITS = 8,
+    PACKED_ROWS_MIN = 1 << 16, /* of the input as estimated: below, the hash table does */
+    PACKED_CHUNK_WORDS = 1 << 10,
+    PACKED_WORDS_MAX = 8 << 20, /* a worker's, then its records go to the tables: */
+    PACKED_BUDGET_SHARE = 16,   /* or when those of all workers are that share of the budget */
+};
+struct packed_chunk {
+    struct packed_chunk *next;
+    uint32_t count; /* records */
+    uint32_t unused;
+    uint64_t words[PACKED_CHUNK_WORDS];
+};
+struct packed_list {
+    struct packed_chunk *last; /* newest first */
+    uint64_t count;
+};
+struct packed_partition {
+    _Alignas(128) _Atomic bool busy; /* acquire to take, release to leave: guards the rest */
+    struct dense_worker state;       /* lanes by group, its arena all of this */
+    uint64_t *slots;                 /* high half of the hash, group + 1; 0: empty */
+    uint64_t *keys;                  /* by group */
+    uint32_t group_count, group_capacity, slot_bits;
+    uint32_t emitted;
+    bool is_merged;
 };
 
 struct group_dense {
@@ -132,6 +169,10 @@ struct group_dense {
     uint32_t copies;
     uint32_t slot_shift; /* a slot is place * copies * lane_width: a power of two apart */
     uint32_t row_bits;
+    bool is_packed;
+    uint32_t record_words;
+    uint64_t packed_words_max; /* a worker's */
+    struct packed_partition *partitions;
     /* What every row adds to a lane whatever its values: counts, and the biases of fields that are
      * never null. */
     int64_t constants[LANES_MAX];
@@ -190,8 +231,44 @@ static inline uint32_t dense_bit_length(uint64_t value)
     return value == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(value);
 }
 
-/* Empties the lanes of a worker into its 128-bit sums. false: out of memory. */
-bool group_dense_settle(const struct group_dense *dense, struct dense_worker *worker);
+/* Empties the lanes of so many places into the 128-bit sums, made here at first. false: out of
+ * memory. */
+bool group_dense_settle(const struct group_dense *dense, struct dense_worker *worker,
+                        uint32_t places);
+
+/* A block of rows on its way into lanes. */
+struct dense_block {
+    uint32_t slot[LANES_BLOCK_ROWS];
+    int64_t lanes[LANES_MAX][LANES_BLOCK_ROWS];
+    int64_t x[LANES_BLOCK_ROWS], y[LANES_BLOCK_ROWS];
+};
+struct dense_push {
+    const struct group_dense *dense;
+    struct dense_worker *worker;
+    const struct vec *keys;   /* dense, without constants */
+    const struct vec *inputs; /* likewise */
+    uint32_t first, count;    /* of the block */
+    struct dense_block *block;
+};
+/* Adds what the fields say to the lanes at block->slot. */
+void dense_add_lanes(const struct dense_push *push);
+/* Keys and inputs of a batch as push wants them. false: out of memory. */
+bool dense_columns(const struct group *group, struct nu_arena *scratch, const struct batch *in,
+                   struct dense_push *push);
+
+/* ---- packed keys: op/group_packed.c -------------------------------------------------------------
+ */
+
+/* Whether the measures can be had with packed keys, too. */
+bool group_packed_plan(struct group *group);
+bool group_packed_init(struct group *group); /* false: out of memory */
+void group_packed_free(struct group *group);
+void group_packed_figures(const struct group *group, struct group_figures *figures);
+/* A batch to the worker's records. */
+enum push_result group_packed_push(struct group *group, struct pipe_run *run,
+                                   const struct dense_push *push, uint32_t row_count);
+/* What is left of the partition's records joins its table, once. */
+bool group_packed_merge(struct group *group, struct pipe_run *run, uint32_t partition);
 
 void group_dense_figures(const struct group *group, struct group_figures *figures);
 void group_dense_free(struct group *group);

@@ -7,7 +7,10 @@
 struct dense_output {
     const struct group *group;
     struct pipe_run *run;
-    uint32_t first; /* place */
+    const struct dense_worker *states; /* to be added up */
+    uint32_t state_count;
+    const uint64_t *packed; /* keys by place; NULL: the place says */
+    uint32_t first;         /* place */
     uint32_t place_count;
     __int128 *sums;    /* by field, then place of the unit */
     uint16_t *present; /* places of the unit that are groups */

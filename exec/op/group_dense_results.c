@@ -1,3 +1,4 @@
+#include "kernel/fixed_sum.h"
 #include "op/group_dense_output.h"
 #include "vec/value.h"
 
@@ -178,6 +179,46 @@ static void extreme_values(const struct dense_output *output, uint32_t e, void *
     }
 }
 
+/* The sum of a float in units of its low field; false: it does not fit. */
+static bool fixed_at(const struct dense_output *output, const struct dense_measure *measure,
+                     const struct dense_input *input, uint32_t i, __int128 *sum_out)
+{
+    const __int128 high = sum_at(output, measure->sum, i);
+    const __int128 low = measure->low == UINT32_MAX ? 0 : sum_at(output, measure->low, i);
+    const __int128 unit = (__int128)1 << (input->high_exponent - input->low_exponent);
+
+    return !__builtin_mul_overflow(high, unit, sum_out) &&
+           !__builtin_add_overflow(*sum_out, low, sum_out);
+}
+
+/* Sums and averages of a float column. false: one does not fit, float_sum.h takes them all. */
+static bool float_values(const struct dense_output *output, uint32_t m, double *to, uint64_t *valid)
+{
+    const struct dense_measure *measure = &output->group->dense->measures[m];
+    const struct dense_input *input = &output->group->dense->inputs[measure->input];
+    const bool is_average = output->group->aggregates[m].measure.function == EXEC_AGG_AVG;
+
+    for (uint32_t i = 0; i < output->count; i++) {
+        const uint64_t count = (uint64_t)sum_at(output, measure->count, i);
+        __int128 sum;
+        if (!fixed_at(output, measure, input, i, &sum)) {
+            return false;
+        }
+        to[i] = count == 0   ? 0
+                : is_average ? fixed_sum_average(sum, count, input->low_exponent)
+                             : fixed_sum_total(sum, input->low_exponent);
+        valid[i / 64] |= (uint64_t)(count != 0) << i % 64;
+    }
+    return true;
+}
+
+static bool is_float_sum(const struct group_dense *dense, const struct dense_measure *measure,
+                         enum exec_aggregate_function function)
+{
+    return (function == EXEC_AGG_SUM || function == EXEC_AGG_AVG) &&
+           dense->fields[measure->sum].what == DENSE_HIGH;
+}
+
 static bool is_extreme(enum exec_aggregate_function function)
 {
     return function == EXEC_AGG_MIN || function == EXEC_AGG_MAX || function == EXEC_AGG_ANY_VALUE;
@@ -222,6 +263,10 @@ enum push_result dense_output_measure(const struct dense_output *output, uint32_
     }
     if (aggregate->measure.function == EXEC_AGG_QUANTILE_CONT) {
         quantile_values(output, m, data, valid);
+        return PUSH_MORE;
+    }
+    if (is_float_sum(group->dense, measure, aggregate->measure.function) &&
+        float_values(output, m, data, valid)) {
         return PUSH_MORE;
     }
     if (!state_rows(output, m, rows)) {

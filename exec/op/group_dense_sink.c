@@ -6,21 +6,6 @@
 /* One batch, in blocks that fit the L1: places, numbers for the lanes, then one pass of additions.
  */
 
-struct block {
-    uint32_t slot[LANES_BLOCK_ROWS];
-    int64_t lanes[LANES_MAX][LANES_BLOCK_ROWS];
-    int64_t x[LANES_BLOCK_ROWS], y[LANES_BLOCK_ROWS];
-};
-
-struct dense_push {
-    const struct group_dense *dense;
-    struct dense_worker *worker;
-    const struct vec *keys;   /* dense, without constants */
-    const struct vec *inputs; /* likewise */
-    uint32_t first, count;    /* of the block */
-    struct block *block;
-};
-
 /* ---- state --------------------------------------------------------------------------------------
  */
 
@@ -49,18 +34,22 @@ static void start_extremes(enum vec_storage storage, bool is_most, uint32_t plac
     }
 }
 
-static bool start_worker(const struct group_dense *dense, struct dense_worker *worker)
+/* The table may be gone before its groups are out. */
+static void hold_dictionaries(const struct group_dense *dense, struct dense_worker *worker)
 {
-    struct nu_arena *arena = &worker->arena;
-    const size_t slots = (size_t)dense->places << dense->slot_shift;
-
-    /* The table may be gone before its groups are out. */
-    for (uint32_t k = 0; k < dense->key_count; k++) {
+    for (uint32_t k = 0; !worker->holds_dictionaries && k < dense->key_count; k++) {
         if (dense->keys[k].dictionary != NULL) {
             dictionary_ref(dense->keys[k].dictionary);
         }
     }
     worker->holds_dictionaries = true;
+}
+
+static bool start_worker(const struct group_dense *dense, struct dense_worker *worker)
+{
+    struct nu_arena *arena = &worker->arena;
+    const size_t slots = (size_t)dense->places << dense->slot_shift;
+
     worker->lanes = nu_arena_calloc(arena, slots * sizeof *worker->lanes, 64);
     worker->extremes = nu_arena_calloc(arena, (dense->extreme_count + 1) * sizeof(void *), 8);
     if (worker->lanes == NULL || worker->extremes == NULL || !dense_keep_start(dense, worker)) {
@@ -90,7 +79,7 @@ static void add_key(const struct dense_push *push, uint32_t k)
     const struct group_dense *dense = push->dense;
     const struct dense_key *key = &dense->keys[k];
     const struct vec *vec = &push->keys[k];
-    struct block *block = push->block;
+    struct dense_block *block = push->block;
     const void *values = values_at(vec, push->first);
     const enum vec_storage storage = vec_storage(vec->kind); /* of codes: the chunk's */
     const uint32_t stride = key->stride << dense->slot_shift;
@@ -136,11 +125,11 @@ static void add_present(const struct dense_push *push, const struct vec *vec, co
 
 static void widen(const struct dense_push *push, uint32_t i, int64_t bias, int64_t *out)
 {
-    const struct dense_input *input = &push->dense->inputs[i];
+    const struct vec *vec = &push->inputs[i];
 
     memset(out, 0, push->count * sizeof *out);
-    push->dense->kernels->value[input->storage](values_at(&push->inputs[i], push->first),
-                                                push->count, bias, 0, out);
+    push->dense->kernels->value[vec_storage(vec->kind)](values_at(vec, push->first), push->count,
+                                                        bias, 0, out);
 }
 
 static void add_float(const struct dense_push *push, const struct dense_field *field, int64_t *lane,
@@ -149,8 +138,8 @@ static void add_float(const struct dense_push *push, const struct dense_field *f
     const struct dense_input *input = &push->dense->inputs[field->input];
     const struct vec *vec = &push->inputs[field->input];
     const void *values = values_at(vec, push->first);
-    lanes_float_fn *split = push->dense->kernels->split[input->storage];
-    struct block *block = push->block;
+    lanes_float_fn *split = push->dense->kernels->split[vec_storage(vec->kind)];
+    struct dense_block *block = push->block;
 
     if (vec->valid == NULL) {
         split(values, push->count, input->unit, input->low_unit, lane, low_lane);
@@ -171,8 +160,8 @@ static void add_value(const struct dense_push *push, const struct dense_field *f
     const struct vec *vec = &push->inputs[field->input];
 
     if (!input->may_be_null) {
-        push->dense->kernels->value[input->storage](values_at(vec, push->first), push->count, 0,
-                                                    field->shift, lane);
+        push->dense->kernels->value[vec_storage(vec->kind)](values_at(vec, push->first),
+                                                            push->count, 0, field->shift, lane);
         return;
     }
     widen(push, field->input, field->bias, push->block->x);
@@ -184,7 +173,7 @@ static void add_field(const struct dense_push *push, uint32_t f)
 {
     const struct group_dense *dense = push->dense;
     const struct dense_field *field = &dense->fields[f];
-    struct block *block = push->block;
+    struct dense_block *block = push->block;
     int64_t *lane = block->lanes[field->lane];
 
     switch (field->what) {
@@ -210,7 +199,7 @@ static void add_field(const struct dense_push *push, uint32_t f)
     }
 }
 
-static void add_lanes(const struct dense_push *push)
+void dense_add_lanes(const struct dense_push *push)
 {
     static const int64_t nothing[LANES_BLOCK_ROWS];
     const struct group_dense *dense = push->dense;
@@ -324,8 +313,8 @@ static bool key_column(const struct batch *in, const struct dense_key *key,
                                    : code_column(in, from, key->dictionary, scratch, out);
 }
 
-static bool dense_columns(const struct group *group, struct nu_arena *scratch,
-                          const struct batch *in, struct dense_push *push)
+bool dense_columns(const struct group *group, struct nu_arena *scratch, const struct batch *in,
+                   struct dense_push *push)
 {
     const struct group_dense *dense = group->dense;
     const uint32_t key_count = group->plan.key_count;
@@ -357,7 +346,7 @@ static bool push_block(const struct dense_push *push)
     const struct group_dense *dense = push->dense;
 
     find_slots(push);
-    add_lanes(push);
+    dense_add_lanes(push);
     for (uint32_t e = 0; e < dense->extreme_count; e++) {
         add_extreme(push, e);
     }
@@ -384,11 +373,15 @@ static enum push_result push_batch(struct group *group, struct pipe_run *run,
     if (push.block == NULL || !dense_columns(group, run->scratch, in, &push)) {
         return group_fail_memory(group, run->scratch);
     }
+    hold_dictionaries(dense, worker);
+    if (dense->is_packed) {
+        return group_packed_push(group, run, &push, in->sel_count);
+    }
     if (worker->lanes == NULL && !start_worker(dense, worker)) {
         return group_fail_memory(group, &worker->arena);
     }
     if (worker->rows + in->sel_count >= UINT64_C(1) << dense->row_bits &&
-        !group_dense_settle(dense, worker)) {
+        !group_dense_settle(dense, worker, dense->places)) {
         return group_fail_memory(group, &worker->arena);
     }
     for (; push.first < in->sel_count; push.first += LANES_BLOCK_ROWS) {

@@ -38,9 +38,10 @@ static __int128 place_value(const struct group_dense *dense, const struct dense_
     return value;
 }
 
-bool group_dense_settle(const struct group_dense *dense, struct dense_worker *worker)
+bool group_dense_settle(const struct group_dense *dense, struct dense_worker *worker,
+                        uint32_t places)
 {
-    const size_t sum_count = (size_t)dense->places * dense->field_count;
+    const size_t sum_count = (size_t)places * dense->field_count;
 
     if (worker->sums == NULL) {
         worker->sums = nu_arena_calloc(&worker->arena, sum_count * sizeof *worker->sums, 64);
@@ -48,13 +49,13 @@ bool group_dense_settle(const struct group_dense *dense, struct dense_worker *wo
             return false;
         }
     }
-    for (uint32_t p = 0; p < dense->places; p++) {
+    for (uint32_t p = 0; p < places; p++) {
         for (uint32_t f = 0; f < dense->field_count; f++) {
             worker->sums[(size_t)p * dense->field_count + f] +=
                 place_value(dense, &dense->fields[f], worker->lanes, p);
         }
     }
-    memset(worker->lanes, 0, ((size_t)dense->places << dense->slot_shift) * sizeof *worker->lanes);
+    memset(worker->lanes, 0, ((size_t)places << dense->slot_shift) * sizeof *worker->lanes);
     worker->rows = 0;
     return true;
 }
@@ -115,9 +116,9 @@ static bool add_up(struct dense_output *output)
     if (output->sums == NULL || output->present == NULL) {
         return false;
     }
-    for (uint32_t w = 0; w < group->job->worker_count; w++) {
-        if (dense->workers[w].lanes != NULL) {
-            add_worker(output, &dense->workers[w]);
+    for (uint32_t w = 0; w < output->state_count; w++) {
+        if (output->states[w].lanes != NULL) {
+            add_worker(output, &output->states[w]);
         }
     }
     undo_biases(output);
@@ -139,6 +140,11 @@ static bool add_up(struct dense_output *output)
         }                                                                            \
     } while (0)
 
+static uint32_t key_mask(const struct dense_key *key)
+{
+    return (UINT32_C(1) << dense_bit_length(key->span)) - 1;
+}
+
 static bool key_column(const struct dense_output *output, uint32_t k, struct vec *out)
 {
     const struct dense_key *key = &output->group->dense->keys[k];
@@ -152,7 +158,9 @@ static bool key_column(const struct dense_output *output, uint32_t k, struct vec
     }
     for (uint32_t i = 0; i < output->count; i++) {
         const uint32_t place = output->first + output->present[i];
-        index[i] = place / key->stride % (key->span + key->may_be_null);
+        index[i] = output->packed == NULL
+                       ? place / key->stride % (key->span + key->may_be_null)
+                       : (uint32_t)(output->packed[place] >> key->shift) & key_mask(key);
     }
     if (key->dictionary != NULL) {
         static const struct string_view nothing;
@@ -221,7 +229,8 @@ static enum exec_code source_start(struct op_source *source, struct pipe *pipe,
                                    struct exec_error *err)
 {
     struct group *group = group_of_source(source);
-    const uint64_t units = dense_units(group->dense);
+    const uint64_t units =
+        group->dense->is_packed ? UINT64_C(1) << PACKED_RADIX_BITS : dense_units(group->dense);
 
     (void)err;
     source->units_total = units;
@@ -229,11 +238,61 @@ static enum exec_code source_start(struct op_source *source, struct pipe *pipe,
     return EXEC_OK;
 }
 
+/* A batch of a partition's groups. */
+static enum push_result push_packed(struct group *group, struct pipe_run *run,
+                                    struct packed_partition *partition)
+{
+    const uint32_t left = partition->group_count - partition->emitted;
+    struct dense_output output = {.group = group,
+                                  .run = run,
+                                  .states = &partition->state,
+                                  .state_count = 1,
+                                  .packed = partition->keys,
+                                  .first = partition->emitted,
+                                  .place_count = left < BATCH_ROWS ? left : BATCH_ROWS};
+    const enum push_result result = push_unit(&output);
+
+    if (result == PUSH_MORE || result == PUSH_STOP) {
+        partition->emitted += output.count;
+        /* relaxed: a figure. */
+        atomic_fetch_add_explicit(&group->groups, output.count, memory_order_relaxed);
+    }
+    return result;
+}
+
+static enum push_result scan_packed(struct group *group, struct pipe_run *run,
+                                    struct sched_range *range, uint64_t unit_target)
+{
+    for (uint64_t u = 0; u < unit_target && range->begin < range->end; u++) {
+        const uint32_t p = (uint32_t)range->begin;
+        struct packed_partition *partition = &group->dense->partitions[p];
+        if (!partition->is_merged && !group_packed_merge(group, run, p)) {
+            return PUSH_FAILED;
+        }
+        while (partition->emitted < partition->group_count) {
+            const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
+            const enum push_result result = push_packed(group, run, partition);
+            nu_arena_rewind(run->scratch, mark);
+            if (result != PUSH_MORE) {
+                return result;
+            }
+            if (partition->emitted < partition->group_count && pipe_time_is_up(run)) {
+                return PUSH_MORE;
+            }
+        }
+        range->begin++;
+    }
+    return PUSH_MORE;
+}
+
 static enum push_result source_scan(struct op_source *source, struct pipe_run *run,
                                     struct sched_range *range, uint64_t unit_target)
 {
     struct group *group = group_of_source(source);
 
+    if (group->dense->is_packed) {
+        return scan_packed(group, run, range, unit_target);
+    }
     for (uint64_t u = 0; u < unit_target && range->begin < range->end; u++) {
         const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
         const uint32_t unit_places = UINT32_C(1) << group->dense->unit_shift;
@@ -241,6 +300,8 @@ static enum push_result source_scan(struct op_source *source, struct pipe_run *r
         const uint32_t left = group->dense->places - first;
         struct dense_output output = {.group = group,
                                       .run = run,
+                                      .states = group->dense->workers,
+                                      .state_count = group->job->worker_count,
                                       .first = first,
                                       .place_count = left < unit_places ? left : unit_places};
         const enum push_result result = push_unit(&output);

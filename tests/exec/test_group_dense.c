@@ -32,7 +32,10 @@ struct fixture {
     uint32_t null_percent;
     int32_t fraction_bits; /* of floats */
     bool sums_only;
-    bool keeps; /* quantiles, and variances of floats */
+    bool packed;
+    uint32_t key_null_percent;
+    uint64_t limit_bytes; /* 0: none */
+    bool keeps;           /* quantiles, and variances of floats */
     bool threads;
     bool wants_hash; /* the plan is none for lanes */
     uint64_t seed;
@@ -130,6 +133,9 @@ static void make_input(const struct fixture *fixture, struct harness *harness,
         for (uint32_t c = 0; c < columns; c++) {
             struct cell *cell = cells_at(&grouped->input, r, c);
             fill_cell(fixture, &fixture->types[c], &seed, cell);
+            if (c < fixture->key_count && random_next(&seed) % 100 < fixture->key_null_percent) {
+                cell->null = true;
+            }
             add_stats(&grouped->stats[c], &fixture->types[c], cell);
         }
     }
@@ -174,7 +180,8 @@ static void add_measures(const struct fixture *fixture, struct grouped *grouped,
 {
     for (uint32_t a = 0; a < fixture->argument_count; a++) {
         const uint32_t column = fixture->key_count + a;
-        for (uint32_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
+        for (uint32_t f = 0; f < (fixture->packed ? 4 : sizeof functions / sizeof functions[0]);
+             f++) {
             add_measure(fixture, grouped, harness, functions[f], column, 0);
         }
         for (uint32_t f = 0; f < sizeof more_functions / sizeof more_functions[0]; f++) {
@@ -203,7 +210,8 @@ static void check(const struct fixture *fixture)
     char what[120];
 
     memset(&grouped, 0, sizeof grouped);
-    harness_init(&harness, fixture->workers, 64, UINT64_MAX);
+    harness_init(&harness, fixture->workers, 64,
+                 fixture->limit_bytes == 0 ? UINT64_MAX : fixture->limit_bytes);
     make_input(fixture, &harness, &grouped);
     add_measures(fixture, &grouped, &harness);
     for (uint32_t k = 0; k < fixture->key_count; k++) {
@@ -365,6 +373,45 @@ Test(group_dense, kept_values, .timeout = 60)
         fixture.argument_count = t == 0 ? 2 : 1;
         check(&fixture);
     }
+}
+
+/* Too many places: keys are packed into a word. */
+Test(group_dense, packed_keys, .timeout = 60)
+{
+    for (uint32_t nulls = 0; nulls < 20; nulls += 10) {
+        struct fixture fixture = plain();
+        fixture.packed = true;
+        fixture.rows = 70000;
+        fixture.types[1] = (struct exec_type)TYPE_OF(UTF8);
+        fixture.types[2] = (struct exec_type)TYPE_OF(INT64);
+        fixture.types[3] = (struct exec_type)TYPE_OF(FLOAT64);
+        fixture.types[4] = (struct exec_type)TYPE_OF(INT16);
+        fixture.key_count = 3;
+        fixture.argument_count = 2;
+        fixture.span = 300;
+        fixture.sums_only = true;
+        fixture.key_null_percent = nulls;
+        fixture.refusals = nulls / 10;
+        fixture.workers = 2;
+        check(&fixture);
+    }
+}
+
+/* Records go to the tables on the way, from several workers at once. */
+Test(group_dense, packed_records_are_bounded, .timeout = 60)
+{
+    struct fixture fixture = plain();
+    fixture.packed = true;
+    fixture.rows = 250000;
+    fixture.sums_only = true;
+    fixture.types[1] = (struct exec_type)TYPE_OF(INT64);
+    fixture.types[2] = (struct exec_type)TYPE_OF(INT32);
+    fixture.key_count = 2;
+    fixture.span = 400;
+    fixture.workers = 3;
+    fixture.threads = true;
+    fixture.limit_bytes = 40 << 20; /* some 54,000 records a worker */
+    check(&fixture);
 }
 
 Test(group_dense, no_keys_or_no_rows)

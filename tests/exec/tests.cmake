@@ -42,6 +42,7 @@ target_sources(test_group PRIVATE exec/op_harness.c exec/op_harness_expr.c oracl
 morsel_test(exec group_dense LABELS unit)
 target_sources(test_group_dense PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle/group_oracle.c)
 morsel_test(exec lanes LABELS unit)
+morsel_test(exec fixed_sum LABELS unit)
 morsel_test(exec float_sum LABELS unit LINKS m)
 morsel_test(exec moments LABELS unit LINKS m)
 morsel_test(exec sketch LABELS unit LINKS m)
