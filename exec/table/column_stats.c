@@ -1,75 +1,15 @@
 #include "table/column_stats.h"
 
-#include "vec/batch.h"
+#include "vec/bitmap.h"
+#include "vec/each_name.h"
+#include "vec/vec.h"
 
 #include <string.h>
 
-/* One loop a type: bounds of the present values. `member` is the union member of the type's class.
- * A NaN compares false both ways and so never becomes a bound. */
-#define BOUNDS_LOOP(c_type, member, wide_type)                                         \
-    do {                                                                               \
-        const c_type *values = data;                                                   \
-        for (uint32_t row = begin; row < end; row++) {                                 \
-            const wide_type value = (wide_type)values[row];                            \
-            if (!bitmap_get(valid, row)) {                                             \
-                continue;                                                              \
-            }                                                                          \
-            if (!stats->has_bounds && value == value) {                                \
-                stats->min.member = stats->max.member = value;                         \
-                stats->has_bounds = true;                                              \
-            }                                                                          \
-            stats->min.member = value < stats->min.member ? value : stats->min.member; \
-            stats->max.member = value > stats->max.member ? value : stats->max.member; \
-        }                                                                              \
-    } while (0)
-
-/* The same without nulls, as the compiler vectorises it: integers only. */
-#define PRESENT_LOOP(c_type, member, wide_type)                           \
-    do {                                                                  \
-        const c_type *values = data;                                      \
-        c_type least = values[begin], most = values[begin];               \
-        for (uint32_t row = begin; row < end; row++) {                    \
-            least = values[row] < least ? values[row] : least;            \
-            most = values[row] > most ? values[row] : most;               \
-        }                                                                 \
-        if (!stats->has_bounds || (wide_type)least < stats->min.member) { \
-            stats->min.member = (wide_type)least;                         \
-        }                                                                 \
-        if (!stats->has_bounds || (wide_type)most > stats->max.member) {  \
-            stats->max.member = (wide_type)most;                          \
-        }                                                                 \
-        stats->has_bounds = true;                                         \
-    } while (0)
-
-#define INTEGER_LOOP(c_type, member, wide_type)      \
-    do {                                             \
-        if (all_present) {                           \
-            PRESENT_LOOP(c_type, member, wide_type); \
-        } else {                                     \
-            BOUNDS_LOOP(c_type, member, wide_type);  \
-        }                                            \
-    } while (0)
-
-static void add_bounds(struct column_stats *stats, enum exec_type_kind kind, const void *data,
-                       const uint64_t *valid, uint32_t begin, uint32_t end, bool all_present)
-{
-    switch (kind) {
-        case EXEC_TYPE_INT8: INTEGER_LOOP(int8_t, i64, int64_t); break;
-        case EXEC_TYPE_INT16: INTEGER_LOOP(int16_t, i64, int64_t); break;
-        case EXEC_TYPE_INT32:
-        case EXEC_TYPE_DATE32: INTEGER_LOOP(int32_t, i64, int64_t); break;
-        case EXEC_TYPE_INT64:
-        case EXEC_TYPE_TIMESTAMP: INTEGER_LOOP(int64_t, i64, int64_t); break;
-        case EXEC_TYPE_BOOL:
-        case EXEC_TYPE_UINT8: INTEGER_LOOP(uint8_t, u64, uint64_t); break;
-        case EXEC_TYPE_UINT16: INTEGER_LOOP(uint16_t, u64, uint64_t); break;
-        case EXEC_TYPE_UINT32: INTEGER_LOOP(uint32_t, u64, uint64_t); break;
-        case EXEC_TYPE_UINT64: INTEGER_LOOP(uint64_t, u64, uint64_t); break;
-        case EXEC_TYPE_FLOAT32: BOUNDS_LOOP(float, f64, double); break;
-        case EXEC_TYPE_FLOAT64: BOUNDS_LOOP(double, f64, double); break;
-        default: break;
-    }
-}
+enum {
+    LOOK_ROWS = 64,       /* looked at together; where one of them is news, all are taken in */
+    UNIT_PLACE_MAX = 900, /* digits from which their unit may have no double */
+};
 
 /* Every float32 is a float64 with the same digits. */
 static void add_digits(struct column_stats *stats, double value)
@@ -94,40 +34,97 @@ static void add_digits(struct column_stats *stats, double value)
     stats->has_digits = true;
 }
 
-static void add_float_digits(struct column_stats *stats, enum exec_type_kind kind, const void *data,
-                             const uint64_t *valid, uint32_t begin, uint32_t end)
+/* A NaN compares false both ways and so never becomes a bound. */
+static void add_float(struct column_stats *stats, double value)
 {
-    const double *doubles = data;
-    const float *floats = data;
-
-    for (uint32_t row = begin; row < end; row++) {
-        if (bitmap_get(valid, row)) {
-            add_digits(stats, kind == EXEC_TYPE_FLOAT64 ? doubles[row] : (double)floats[row]);
-        }
+    if (!stats->has_bounds && value == value) {
+        stats->min.f64 = stats->max.f64 = value;
+        stats->has_bounds = true;
     }
+    stats->min.f64 = value < stats->min.f64 ? value : stats->min.f64;
+    stats->max.f64 = value > stats->max.f64 ? value : stats->max.f64;
+    add_digits(stats, value);
 }
 
-static bool is_float(enum exec_type_kind kind)
+/* 2^(52 + digit_low), a normal number; 0 where all values so far are zeros or specials, below
+ * which there is nothing: the bounds tell. */
+static double digit_unit(const struct column_stats *stats)
 {
-    return kind == EXEC_TYPE_FLOAT32 || kind == EXEC_TYPE_FLOAT64;
+    const uint64_t bits = (uint64_t)(stats->digit_low + 52 + 1023) << 52;
+    double unit;
+
+    memcpy(&unit, &bits, sizeof unit);
+    return stats->has_digits ? unit : 0;
+}
+
+/* Behind an infinite bound the highest digit is anything: the finite values there are news. */
+static double finite_bound(double bound)
+{
+    return __builtin_isinf(bound) ? 0 : bound;
+}
+
+#define K_TEMPLATE "table/bounds_integer.tmpl.h"
+#include "vec/each_integer.h"
+#undef K_TEMPLATE
+#define K_TEMPLATE "table/bounds_float.tmpl.h"
+#include "vec/each_float.h"
+#undef K_TEMPLATE
+
+static const struct {
+    void (*take)(struct column_stats *stats, const void *data, uint32_t count);
+    uint32_t (*pack)(const void *data, uint32_t first, uint64_t present, uint32_t count, void *out);
+    size_t width;
+} storages[VEC_STORAGE_COUNT] = {
+#define STORAGE(tag, c_type)                   \
+    {                                          \
+        take_##tag, pack_##tag, sizeof(c_type) \
+    }
+    [VEC_I8] = STORAGE(i8, int8_t),     [VEC_I16] = STORAGE(i16, int16_t),
+    [VEC_I32] = STORAGE(i32, int32_t),  [VEC_I64] = STORAGE(i64, int64_t),
+    [VEC_U8] = STORAGE(u8, uint8_t),    [VEC_U16] = STORAGE(u16, uint16_t),
+    [VEC_U32] = STORAGE(u32, uint32_t), [VEC_U64] = STORAGE(u64, uint64_t),
+    [VEC_F32] = STORAGE(f32, float),    [VEC_F64] = STORAGE(f64, double),
+};
+
+/* Some are null: those of a word of bits that are not are moved together. */
+static void add_some(struct column_stats *stats, enum vec_storage storage, const void *data,
+                     const uint64_t *valid, uint32_t begin, uint32_t end)
+{
+    uint64_t packed[65];
+
+    for (uint32_t row = begin; row < end;) {
+        const uint32_t word_end = (row / 64 + 1) * 64;
+        const uint32_t count = (word_end < end ? word_end : end) - row;
+        const uint32_t kept =
+            storages[storage].pack(data, row, valid[row / 64] >> row % 64, count, packed);
+        if (kept > 0) {
+            storages[storage].take(stats, packed, kept);
+        }
+        row += count;
+    }
 }
 
 void column_stats_add(struct column_stats *stats, enum exec_type_kind kind, const void *data,
                       const uint64_t *valid, uint32_t begin, uint32_t end)
 {
-    uint32_t present = 0;
+    const enum vec_storage storage = vec_storage(kind);
+    const uint64_t present = bitmap_count(valid, begin, end - begin);
 
-    if (begin == end) {
+    stats->null_count += end - begin - present;
+    if (present == 0 || storages[storage].take == NULL) {
         return;
     }
-    for (uint32_t row = begin; row < end; row++) {
-        present += bitmap_get(valid, row);
+    if (present == end - begin) {
+        const unsigned char *first = data;
+        storages[storage].take(stats, first + begin * storages[storage].width, end - begin);
+        return;
     }
-    stats->null_count += end - begin - present;
-    add_bounds(stats, kind, data, valid, begin, end, present == end - begin);
-    if (is_float(kind)) {
-        add_float_digits(stats, kind, data, valid, begin, end);
-    }
+    add_some(stats, storage, data, valid, begin, end);
+}
+
+static bool is_float(enum exec_type_kind kind)
+{
+    return kind == EXEC_TYPE_FLOAT32 || kind == EXEC_TYPE_FLOAT64;
 }
 
 static bool is_unsigned(enum exec_type_kind kind)

@@ -31,6 +31,7 @@ target_link_options(test_sched_heap PRIVATE
 morsel_test(exec sched_jobs LABELS unit)
 morsel_test(exec table LABELS unit)
 morsel_test(exec dictionary LABELS unit)
+morsel_test(exec column_stats LABELS unit LINKS m)
 morsel_test(exec upload LABELS unit)
 morsel_test(exec vec LABELS unit)
 morsel_test(exec join LABELS unit)
