@@ -16,6 +16,8 @@ enum { LANES_MAX = 8, LANES_BLOCK_ROWS = 512 };
 /* lane[i] += (values[i] - bias) << shift */
 typedef void lanes_value_fn(const void *values, uint32_t count, int64_t bias, uint32_t shift,
                             int64_t *lane);
+/* out[i] = values[i] - bias */
+typedef void lanes_widen_fn(const void *values, uint32_t count, int64_t bias, int64_t *out);
 /* slot[i] += (values[i] - least) * stride */
 typedef void lanes_slot_fn(const void *values, uint32_t count, int64_t least, uint32_t stride,
                            uint32_t *slot);
@@ -34,10 +36,13 @@ typedef void lanes_add_fn(int64_t *state, const uint32_t *slot, const int64_t *c
 
 struct lane_kernels {
     const char *name;
-    lanes_value_fn *value[VEC_STORAGE_COUNT]; /* integers but decimals */
-    lanes_slot_fn *slot[VEC_STORAGE_COUNT];   /* likewise */
+    lanes_value_fn *value[VEC_STORAGE_COUNT];                             /* integers */
+    lanes_widen_fn *widen[VEC_STORAGE_COUNT];                             /* likewise */
+    lanes_slot_fn *slot[VEC_STORAGE_COUNT];                               /* likewise */
     lanes_extreme_fn *least[VEC_STORAGE_COUNT], *most[VEC_STORAGE_COUNT]; /* floats too */
     lanes_float_fn *split[VEC_STORAGE_COUNT];                             /* floats */
+    /* Every lane[i] = number. */
+    void (*fill)(int64_t *lane, uint32_t count, int64_t number);
     /* lane[i] += x[i] * y[i] << shift */
     void (*product)(const int64_t *x, const int64_t *y, uint32_t count, uint32_t shift,
                     int64_t *lane);

@@ -19,6 +19,14 @@
                 (int64_t)((uint64_t)lane[i] + (((uint64_t)from[i] - (uint64_t)bias) << shift)); \
         }                                                                                       \
     }                                                                                           \
+    static void widen_##tag(const void *values, uint32_t count, int64_t bias,                   \
+                            int64_t *restrict out)                                              \
+    {                                                                                           \
+        const c_type *restrict from = values;                                                   \
+        for (uint32_t i = 0; i < count; i++) {                                                  \
+            out[i] = (int64_t)((uint64_t)from[i] - (uint64_t)bias);                             \
+        }                                                                                       \
+    }                                                                                           \
     static void slot_##tag(const void *values, uint32_t count, int64_t least, uint32_t stride,  \
                            uint32_t *restrict slot)                                             \
     {                                                                                           \
@@ -85,6 +93,13 @@ static inline int64_t bits_of(double value)
         }                                                                                     \
     }
 #include "vec/vec_types.def"
+
+static void fill(int64_t *lane, uint32_t count, int64_t number)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        lane[i] = number;
+    }
+}
 
 static void product(const int64_t *restrict x, const int64_t *restrict y, uint32_t count,
                     uint32_t shift, int64_t *restrict lane)
@@ -176,13 +191,14 @@ static void add_8(int64_t *state, const uint32_t *slot, const int64_t *const *la
 
 extern const struct lane_kernels LANES_TABLE;
 const struct lane_kernels LANES_TABLE = {
+    .fill = fill,
     .product = product,
     .add = {[1] = add_1, [2] = add_2, [4] = add_4, [8] = add_8},
 #define LANES_NAME_2(isa) #isa
 #define LANES_NAME(isa) LANES_NAME_2(isa)
     .name = LANES_NAME(LANES_ISA),
 #define VEC_INTEGER(TAG, tag, c_type) \
-    .value[VEC_##TAG] = value_##tag, .slot[VEC_##TAG] = slot_##tag,
+    .value[VEC_##TAG] = value_##tag, .widen[VEC_##TAG] = widen_##tag, .slot[VEC_##TAG] = slot_##tag,
 #include "vec/vec_types.def"
 #define VEC_INTEGER(TAG, tag, c_type) \
     .least[VEC_##TAG] = least_##tag, .most[VEC_##TAG] = most_##tag,

@@ -111,9 +111,12 @@ static bool plan_keys(struct group *group)
         }
     }
     /* Emptying the lanes is to cost little beside the rows in between. */
-    group->dense->row_bits = dense_bit_length(group->dense->places) + 4;
+    group->dense->row_bits = dense_bit_length(group->dense->places) + 6;
     if (group->dense->row_bits < DENSE_ROW_BITS_MIN) {
         group->dense->row_bits = DENSE_ROW_BITS_MIN;
+    }
+    if (group->dense->row_bits > DENSE_ROW_BITS_MAX) {
+        group->dense->row_bits = DENSE_ROW_BITS_MAX;
     }
     return group->dense->places <= DENSE_PLACES_FREE ||
            group->dense->places * (double)DENSE_ROWS_A_PLACE <= from->rows;
@@ -212,6 +215,9 @@ static bool plan_lanes(struct group_dense *dense)
         dense->unit_shift--;
     }
     dense->slot_shift = dense_bit_length(dense->copies * dense->lane_width) - 1;
+    for (uint32_t i = 0; i < LANES_BLOCK_ROWS; i++) {
+        dense->first_slots[i] = i % dense->copies * dense->lane_width;
+    }
     return true;
 }
 

@@ -29,6 +29,7 @@ enum {
     DENSE_COPIES_MAX = 8,
     DENSE_COPIED_BYTES = 16 << 10, /* of lanes, all copies together: half of an L1 */
     DENSE_ROW_BITS_MIN = 16,
+    DENSE_ROW_BITS_MAX = 24, /* floats have 63 less that many bits a field */
     DENSE_FIELDS_MAX = 32,
     DENSE_WHOLE_LANE = 64,
     DENSE_KEPT_ROWS = 512,      /* of a chunk of kept values */
@@ -176,6 +177,7 @@ struct group_dense {
     /* What every row adds to a lane whatever its values: counts, and the biases of fields that are
      * never null. */
     int64_t constants[LANES_MAX];
+    uint32_t first_slots[LANES_BLOCK_ROWS]; /* of place 0: the copies, one after the other */
     struct dense_worker *workers;
 };
 
@@ -241,6 +243,8 @@ struct dense_block {
     uint32_t slot[LANES_BLOCK_ROWS];
     int64_t lanes[LANES_MAX][LANES_BLOCK_ROWS];
     int64_t x[LANES_BLOCK_ROWS], y[LANES_BLOCK_ROWS];
+    int64_t wide[2][LANES_BLOCK_ROWS]; /* factors of products: of these inputs, */
+    uint32_t wide_inputs[2];           /* UINT32_MAX: of none yet */
 };
 struct dense_push {
     const struct group_dense *dense;

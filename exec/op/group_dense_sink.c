@@ -88,8 +88,7 @@ static void add_key(const struct dense_push *push, uint32_t k)
         dense->kernels->slot[storage](values, push->count, key->least, stride, block->slot);
         return;
     }
-    memset(block->x, 0, push->count * sizeof *block->x);
-    dense->kernels->value[storage](values, push->count, key->least, 0, block->x);
+    dense->kernels->widen[storage](values, push->count, key->least, block->x);
     for (uint32_t i = 0; i < push->count; i++) {
         const uint32_t place =
             bitmap_get(vec->valid, push->first + i) ? (uint32_t)block->x[i] : key->span;
@@ -100,11 +99,8 @@ static void add_key(const struct dense_push *push, uint32_t k)
 static void find_slots(const struct dense_push *push)
 {
     const struct group_dense *dense = push->dense;
-    const uint32_t copy_mask = dense->copies - 1;
 
-    for (uint32_t i = 0; i < push->count; i++) {
-        push->block->slot[i] = (i & copy_mask) * dense->lane_width;
-    }
+    memcpy(push->block->slot, dense->first_slots, push->count * sizeof *push->block->slot);
     for (uint32_t k = 0; k < dense->key_count; k++) {
         add_key(push, k);
     }
@@ -127,9 +123,25 @@ static void widen(const struct dense_push *push, uint32_t i, int64_t bias, int64
 {
     const struct vec *vec = &push->inputs[i];
 
-    memset(out, 0, push->count * sizeof *out);
-    push->dense->kernels->value[vec_storage(vec->kind)](values_at(vec, push->first), push->count,
-                                                        bias, 0, out);
+    push->dense->kernels->widen[vec_storage(vec->kind)](values_at(vec, push->first), push->count,
+                                                        bias, out);
+}
+
+/* A factor of products; two are kept for the other products of the block. */
+static const int64_t *factor(const struct dense_push *push, uint32_t input, uint32_t other)
+{
+    struct dense_block *block = push->block;
+
+    for (uint32_t w = 0; w < 2; w++) {
+        if (block->wide_inputs[w] == input) {
+            return block->wide[w];
+        }
+    }
+    const uint32_t w =
+        block->wide_inputs[0] == UINT32_MAX || block->wide_inputs[1] == other ? 0 : 1;
+    widen(push, input, 0, block->wide[w]);
+    block->wide_inputs[w] = input;
+    return block->wide[w];
 }
 
 static void add_float(const struct dense_push *push, const struct dense_field *field, int64_t *lane,
@@ -184,11 +196,12 @@ static void add_field(const struct dense_push *push, uint32_t f)
             add_present(push, &push->inputs[field->input], block->x, field->shift, lane);
             break;
         case DENSE_VALUE: add_value(push, field, lane); break;
-        case DENSE_PRODUCT:
-            widen(push, field->input, 0, block->x);
-            widen(push, field->other, 0, block->y);
-            dense->kernels->product(block->x, block->y, push->count, field->shift, lane);
+        case DENSE_PRODUCT: {
+            const int64_t *x = factor(push, field->input, field->other);
+            const int64_t *y = factor(push, field->other, field->input);
+            dense->kernels->product(x, y, push->count, field->shift, lane);
             break;
+        }
         case DENSE_HIGH:
             add_float(push, field, lane,
                       dense->inputs[field->input].low_unit == 0
@@ -208,11 +221,11 @@ void dense_add_lanes(const struct dense_push *push)
     for (uint32_t l = 0; l < dense->lane_width; l++) {
         int64_t *lane = push->block->lanes[l];
         lanes[l] = l < dense->lane_count ? lane : nothing;
-        const int64_t constant = dense->constants[l];
-        for (uint32_t i = 0; l < dense->lane_count && i < push->count; i++) {
-            lane[i] = constant;
+        if (l < dense->lane_count) {
+            dense->kernels->fill(lane, push->count, dense->constants[l]);
         }
     }
+    push->block->wide_inputs[0] = push->block->wide_inputs[1] = UINT32_MAX;
     for (uint32_t f = 0; f < dense->field_count; f++) {
         add_field(push, f);
     }

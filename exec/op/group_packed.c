@@ -356,8 +356,8 @@ static void pack_keys(const struct dense_push *push, uint64_t *keys)
             add(values_at(vec, push->first), push->count, key->least, key->shift, (int64_t *)keys);
             continue;
         }
-        memset(values, 0, push->count * sizeof *values);
-        add(values_at(vec, push->first), push->count, key->least, 0, values);
+        dense->kernels->widen[vec_storage(vec->kind)](values_at(vec, push->first), push->count,
+                                                      key->least, values);
         for (uint32_t i = 0; i < push->count; i++) {
             const bool present = bitmap_get(vec->valid, push->first + i);
             keys[i] += (present ? (uint64_t)values[i] : key->span) << key->shift;
@@ -381,8 +381,7 @@ static void widen(const struct dense_push *push, uint32_t i, uint64_t *out)
             }
             break;
         default:
-            memset(out, 0, push->count * sizeof *out);
-            push->dense->kernels->value[vec_storage(vec->kind)](doubles, push->count, 0, 0,
+            push->dense->kernels->widen[vec_storage(vec->kind)](doubles, push->count, 0,
                                                                 (int64_t *)out);
             break;
     }

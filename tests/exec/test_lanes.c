@@ -49,6 +49,7 @@ static const void *values_of(const struct columns *columns, uint32_t storage)
 
 struct results {
     int64_t lane[VEC_STORAGE_COUNT][LANES_BLOCK_ROWS];
+    int64_t wide[VEC_STORAGE_COUNT][LANES_BLOCK_ROWS], filled[LANES_BLOCK_ROWS];
     int64_t high[VEC_STORAGE_COUNT][LANES_BLOCK_ROWS], low[VEC_STORAGE_COUNT][LANES_BLOCK_ROWS];
     int64_t only[VEC_STORAGE_COUNT][LANES_BLOCK_ROWS];
     uint32_t slot[VEC_STORAGE_COUNT][LANES_BLOCK_ROWS];
@@ -67,6 +68,7 @@ static void run(const struct lane_kernels *kernels, const struct columns *column
         const void *values = values_of(columns, s);
         if (kernels->value[s] != NULL) {
             kernels->value[s](values, count, 77, 3, out->lane[s]);
+            kernels->widen[s](values, count, 77, out->wide[s]);
             kernels->slot[s](values, count, -9, 8, out->slot[s]);
         }
         if (kernels->least[s] != NULL) {
@@ -78,6 +80,7 @@ static void run(const struct lane_kernels *kernels, const struct columns *column
             kernels->split[s](values, count, 0x1.8p42, 0, out->only[s], NULL);
         }
     }
+    kernels->fill(out->filled, count, -5);
     kernels->product(columns->lanes[0], columns->lanes[1], count, 2, out->product);
     for (uint32_t l = 0; l < LANES_MAX; l++) {
         lanes[l] = columns->lanes[l];
@@ -120,6 +123,11 @@ Test(lanes, scalar_does_what_it_says)
     cr_assert_eq(lane[0], 1 + (12 << 4));
     cr_assert_eq(lane[1], 2);
     cr_assert_eq(lane[2], 3 + (1007 << 4));
+    kernels->widen[VEC_I32](values, 3, -7, lane);
+    cr_assert_eq(lane[1], 0);
+    cr_assert_eq(lane[2], 1007);
+    kernels->fill(lane, 3, 9);
+    cr_assert_eq(lane[2], 9);
     kernels->slot[VEC_I32](values, 3, -7, 2, place);
     cr_assert_eq(place[0], 10 + 24);
     cr_assert_eq(place[2], 30 + 2014);
