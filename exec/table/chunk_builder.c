@@ -272,6 +272,23 @@ static void copy_values(struct fill_column *to, uint32_t at, const struct vec *f
     vec_gather_values(from, batch->sel == NULL ? NULL : batch->sel + position, count, target);
 }
 
+/* The validity of up to 64 rows from a position on. */
+static uint64_t valid_word(const struct vec *from, const struct batch *batch, uint32_t position,
+                           uint32_t count)
+{
+    uint64_t word = 0;
+
+    if (batch->sel == NULL) {
+        bitmap_slice(&word, from->valid, position, count);
+        return word;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        word |= (uint64_t)bitmap_get(from->valid, batch->sel[position + i]) << i;
+    }
+    return word;
+}
+
+/* The bits there are still 0. */
 static void copy_valid(struct fill_column *to, uint32_t at, const struct vec *from,
                        const struct batch *batch, uint32_t position, uint32_t count)
 {
@@ -279,10 +296,41 @@ static void copy_valid(struct fill_column *to, uint32_t at, const struct vec *fr
         bitmap_set_range(to->valid, at, count, vec_is_valid(from, 0));
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t bit = bitmap_get(from->valid, batch_row(batch, position + i));
-        to->valid[(at + i) / 64] |= bit << ((at + i) % 64);
+    for (uint32_t done = 0; done < count; done += 64) {
+        const uint32_t left = count - done;
+        const uint32_t bits = left < 64 ? left : 64;
+        const uint64_t word = valid_word(from, batch, position + done, bits);
+        const uint32_t shift = (at + done) % 64;
+        uint64_t *target = to->valid + (at + done) / 64;
+        target[0] |= word << shift;
+        if (shift + bits > 64) {
+            target[1] |= word >> (64 - shift);
+        }
     }
+}
+
+static void clear_null_views(struct string_view *views, const uint64_t *valid, uint32_t at,
+                             uint32_t count)
+{
+    for (uint32_t done = 0; done < count; done += 64) {
+        const uint32_t left = count - done;
+        uint64_t nulls;
+        bitmap_slice(&nulls, valid, at + done, left < 64 ? left : 64);
+        nulls = ~nulls & (left < 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX);
+        for (; nulls != 0; nulls &= nulls - 1) {
+            views[done + (uint32_t)__builtin_ctzll(nulls)] = (struct string_view){.size = 0};
+        }
+    }
+}
+
+static uint32_t longest_text(const struct string_view *views, uint32_t count)
+{
+    uint32_t longest = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        longest = views[i].size > longest ? views[i].size : longest;
+    }
+    return longest;
 }
 
 /* Brings the texts of freshly copied views into the chunk; a null's view becomes empty. */
@@ -291,16 +339,13 @@ static bool own_texts(struct fill *fill, struct fill_column *column, uint32_t at
 {
     struct string_view *views = (struct string_view *)column->data + at;
 
-    for (uint32_t i = 0; may_be_null && i < count; i++) {
-        if (!bitmap_get(column->valid, at + i)) {
-            views[i] = (struct string_view){.size = 0};
-        }
+    if (may_be_null) {
+        clear_null_views(views, column->valid, at, count);
     }
-    const size_t bytes = long_text_bytes(views, count);
-    if (bytes == 0) {
+    if (longest_text(views, count) <= STRING_INLINE_BYTES) {
         return true;
     }
-    unsigned char *text = nu_arena_alloc(&fill->arena, bytes, 1);
+    unsigned char *text = nu_arena_alloc(&fill->arena, long_text_bytes(views, count), 1);
     if (text == NULL) {
         return false;
     }
