@@ -124,33 +124,34 @@ static bool grow(const struct group *group, struct packed_partition *partition, 
 {
     const struct group_dense *dense = group->dense;
     const uint32_t count = partition->group_count;
-    struct packed_partition old = *partition;
+    const uint64_t *old_keys = partition->keys;
+    struct dense_worker old = partition->state;
     struct dense_worker *state = &partition->state;
 
     if (capacity > UINT32_MAX / LANES_MAX) {
         return false;
     }
-    nu_arena_init(&state->arena, group->job->pages, old.state.arena.node, old.state.arena.budget);
+    nu_arena_init(&state->arena, group->job->pages, old.arena.node, old.arena.budget);
     while (capacity * 10 > (UINT64_C(1) << partition->slot_bits) * 7) {
         partition->slot_bits++;
     }
     partition->group_capacity = (uint32_t)capacity;
     partition->slots =
         nu_arena_calloc(&state->arena, sizeof *partition->slots << partition->slot_bits, 64);
-    partition->keys = grown(&state->arena, old.keys, count, capacity, sizeof *partition->keys);
-    state->lanes = grown(&state->arena, old.state.lanes, count, capacity,
-                         sizeof *state->lanes << dense->slot_shift);
-    if (old.state.sums != NULL) {
-        state->sums = grown(&state->arena, old.state.sums, count, capacity,
+    partition->keys = grown(&state->arena, old_keys, count, capacity, sizeof *partition->keys);
+    state->lanes =
+        grown(&state->arena, old.lanes, count, capacity, sizeof *state->lanes << dense->slot_shift);
+    if (old.sums != NULL) {
+        state->sums = grown(&state->arena, old.sums, count, capacity,
                             sizeof *state->sums * dense->field_count);
     }
     if (partition->slots == NULL || partition->keys == NULL || state->lanes == NULL ||
-        (old.state.sums != NULL && state->sums == NULL)) {
-        nu_arena_destroy(&old.state.arena);
+        (old.sums != NULL && state->sums == NULL)) {
+        nu_arena_destroy(&old.arena);
         return false;
     }
     enter_all(partition);
-    nu_arena_destroy(&old.state.arena);
+    nu_arena_destroy(&old.arena);
     return true;
 }
 
