@@ -198,13 +198,13 @@ static uint32_t drop_nulls(const struct vec *vec, uint32_t count, unsigned char 
     return kept;
 }
 
-/* Hashes stand in for the values: hashes[row] of the vec. */
-static void hash_rows(const struct group *group, const struct batch *batch, const struct vec *vec,
-                      uint64_t *hashes)
+/* Hashes stand in for the values: hashes[row] of the vec. All bits: the cut is for tables, which
+ * look at the keys as well. */
+static void hash_rows(const struct batch *batch, const struct vec *vec, uint64_t *hashes)
 {
     uint64_t by_position[BATCH_ROWS];
 
-    hash_keys(batch, vec, 1, group->job->hash_bits_kept, by_position);
+    hash_keys(batch, vec, 1, 64, by_position);
     for (uint32_t p = 0; p < batch->sel_count; p++) {
         hashes[vec->constant ? 0 : batch_row(batch, p)] = by_position[p];
     }
@@ -248,7 +248,7 @@ static bool update_one(const struct group *group, const struct group_aggregate *
         }
         case GROUP_HASHED: {
             uint64_t hashes[BATCH_ROWS];
-            hash_rows(group, from->batch, vec, hashes);
+            hash_rows(from->batch, vec, hashes);
             return update_kernel(aggregate, hashes, vec, count, rows, update, strings);
         }
         default:

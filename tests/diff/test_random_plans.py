@@ -1,167 +1,200 @@
-"""Goal:   random plans on random data give DuckDB's rows and SQLite's.
-Method: seeded tables (NULL-heavy, skewed, empty, extreme values) are uploaded; each plan of plan_maker.py
-        runs in morseld, DuckDB and, without NaN or infinity, SQLite; results are compared as
-        multisets, floats with a relative tolerance of 1e-9 (the others' sums depend on order).
-Usage:  test_random_plans.py [PLANS [FIRST_SEED]]. A failing seed prints plan and SQL."""
-import collections, datetime, decimal, math, os, pathlib, random, re, sqlite3, sys
+"""Goal:   random plans on random data give DuckDB's rows and SQLite's, and the same ones with other workers and morsels.
+Method: seeded tables are uploaded to a morseld; each plan of plan_maker.py runs there, in DuckDB and, where it can
+        be said, in SQLite. Answers are compared as multisets, or in order below a sort; floats that are not exact with
+        a relative tolerance of 1e-9. A run of 500 plans fails when an item of coverage.py was in fewer than 20.
+Usage:  test_random_plans.py [PLANS [FIRST_SEED]] [--processes N] [--seed S --plan P]. A failing plan is shrunk
+        and printed as a job file with CSV data."""
+import argparse, collections, multiprocessing, os, pathlib, queue, random, sys, time, traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import duckdb
-import pyarrow as pa
-from google.protobuf import json_format
 
-from daemon import SLOW, Daemon, grpc, job_pb
-from plan_maker import ANTI, CROSS, FULL, INNER, LEFT, MARK, NULL_AWARE, RIGHT, SEMI, PlanMaker, has_odd_floats, random_table
-from test_tables import stream_of, upload_messages
+from daemon import SLOW
 
-PLANS_PER_TABLES = 25
-ROWS_MAX = 20_000
+import kinds as k
+from coverage import LEAST, LEAST_OF_RUN, Wishes, items, seen_in, unknown_items
+from engines import Duck, DuckFailed, Lite, Ours
+from judge import Case, Fault, Oracles, as_error, judge
+from plan_maker import PlanMaker, TooLarge
+from report import text_of
+from shrink import shrink
+from table_maker import WIDE, random_table
+
+PLANS_PER_TABLES = 15
+FAULTS_MAX = 5
+POLICIES = ["numa", "steal", "shared", "static"]
 
 
-def size_of(duck, sql):
+def make_tables(seed):
+    """Three tables that have some kinds in common, so that there is something to join by."""
+    rng, wishes = random.Random(f"tables {seed}"), Wishes(seed)
+    shared = [k.I64, k.TEXT] + [wishes.draw("type", k.ALL, 3) for _ in range(3)]
+    tables, extremes = [], rng.random() < 0.5
+    for number, name in enumerate(("ta", "tb", "tc")):
+        own = [rng.choice(k.ALL) for _ in range(WIDE if rng.random() < 0.07 else rng.randint(0, 3))]
+        tables.append(random_table(rng, name, shared + own, extremes))
+    return tables
+
+
+def options_of(rng):
+    options = {"policy": rng.choice(POLICIES), "parallelism": rng.choice([1, 2, 3]), "morsel_rows": rng.choice([0, 1024, 2048])}
+    return options | ({"hash_bits": rng.choice([1, 8, 8])} if rng.random() < 0.2 else {})
+
+
+def seen_in_options(options):
+    yield ("run", f"policy {options['policy']}")
+    yield ("run", "1 worker" if options["parallelism"] == 1 else f"{options['parallelism']} workers")
+    if options["morsel_rows"] == 1024:
+        yield ("run", "morsels of 1024")
+    if "hash_bits" in options:
+        yield ("run", "hash cut")
+
+
+def make_case(seed, number, tables, duck):
+    """(Case, DuckDB's Error or None)"""
+    rng = random.Random(f"{seed}/{number}")
+    options = options_of(rng)
+    again = options_of(rng) if rng.random() < 0.25 else None
+    made = []
+
+    def define(rel, most):
+        made.append(rel)
+        return duck.define(rel, most)
+
+    duck.forget()
+    maker = PlanMaker(rng, tables, Wishes(seed * PLANS_PER_TABLES + number), define)
     try:
-        return duck.execute(f"SELECT count(*) FROM (SELECT 1 FROM ({sql}) q LIMIT {ROWS_MAX + 1}) q").fetchone()[0]
-    except duckdb.OutOfRangeException:
-        return 0
-    except duckdb.ConversionException:  # DuckDB narrows a sum too far by its statistics
-        return ROWS_MAX + 1
+        return Case(tables, maker.make(), options, again), None
+    except duckdb.Error as error:
+        return Case(tables, made[-1], options, again), as_error(error)
 
 
-def plain(value):
-    """One value in a form that all three engines share."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, decimal.Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, datetime.datetime):
-        return round((value.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)).total_seconds() * 1e6)
-    if isinstance(value, datetime.date):
-        return (value - datetime.date(1970, 1, 1)).days
-    if isinstance(value, float) and value == 0:
-        return 0.0
-    return value
+def run_seed(seed, ours, wanted=None):
+    """(counts, [(plan's number, Fault, Case)]) of the plans over one set of tables."""
+    counts, faults = collections.Counter(), []
+    tables = make_tables(seed)
+    duck, lite = Duck(tables), Lite(tables)
+    ours.load(tables)
+    for number in range(PLANS_PER_TABLES):
+        if wanted is not None and number != wanted:
+            continue
+        try:
+            case, expected = make_case(seed, number, tables, duck)
+        except TooLarge:
+            counts["left out", "too many rows"] += 1
+            continue
+        except DuckFailed:
+            counts["left out", "DuckDB gave up"] += 1
+            duck = Duck(tables)
+            continue
+        counts["outcome", "plans"] += 1
+        fault = judge(case, Oracles(duck, lite, ours), expected, counts)
+        if fault is not None:
+            faults.append((number, fault, case))
+            if ours.daemon is None:
+                ours.load(tables)
+            continue
+        counts.update(seen_in(case.root))
+        counts.update(set(seen_in_options(case.options)) | ({("run", "run again otherwise")} if case.again else set()))
+    return counts, faults
 
 
-def order(value):
-    if value is None:
-        return (0, 0)
-    if isinstance(value, str):
-        return (3, value)
-    if isinstance(value, float) and math.isnan(value):
-        return (2, 0)
-    return (1, float(f"{value:.9g}") if isinstance(value, float) else value)
+def explain(seed, number, fault, case, ours):
+    smaller, found = shrink(case, fault, ours)
+    return text_of(seed, number, found, smaller, fault)
 
 
-def equal(a, b):
-    if isinstance(a, float) or isinstance(b, float):
-        if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-            return False
-        if math.isnan(a) or math.isnan(b):
-            return math.isnan(a) and math.isnan(b)
-        return a == b or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
-    return a == b
+def work(tasks, results):
+    """A process: seeds in, counts and reports out."""
+    ours = Ours("--workers", "3")
+    try:
+        while (seed := tasks.get()) is not None:
+            try:
+                counts, faults = run_seed(seed, ours)
+                results.put((seed, counts, [explain(seed, *found, ours) for found in faults[:2]] + [f"seed {seed} plan {n}: {f.kind}: {f.text}" for n, f, _ in faults[2:]]))
+            except Exception:
+                results.put((seed, collections.Counter(), [f"seed {seed}: {traceback.format_exc()}"]))
+        ours.close()
+        results.put(None)
+    except BaseException:
+        traceback.print_exc()
+        results.put(None)
 
 
-def rows_of(rows):
-    return sorted((tuple(plain(v) for v in row) for row in rows), key=lambda row: [order(v) for v in row])
+def run(plans, first, processes, progress):
+    context = multiprocessing.get_context("spawn")
+    tasks, results = context.Queue(), context.Queue()
+    workers = [context.Process(target=work, args=(tasks, results), daemon=True) for _ in range(processes)]
+    for worker in workers:
+        worker.start()
+    counts, reports, seed, open_seeds, done_at = collections.Counter(), [], first, 0, time.monotonic()
+    for _ in range(2 * processes):
+        tasks.put(seed)
+        seed, open_seeds = seed + 1, open_seeds + 1
+    while open_seeds:
+        answer = results.get(timeout=900)
+        if answer is None:
+            reports.append("a process of the test ended")
+            break
+        open_seeds -= 1
+        counts.update(answer[1])
+        reports += answer[2]
+        for text in answer[2]:
+            print(text, flush=True)
+        if counts["outcome", "plans"] + open_seeds * PLANS_PER_TABLES < plans and len(reports) < FAULTS_MAX:
+            tasks.put(seed)
+            seed, open_seeds = seed + 1, open_seeds + 1
+        if progress and time.monotonic() - done_at > progress:
+            done_at = time.monotonic()
+            print(f"{counts['outcome', 'plans']} plans, {len(reports)} differences", flush=True)
+    for _ in workers:
+        tasks.put(None)
+    for worker in workers:
+        worker.join(60 * SLOW)
+    return counts, reports
 
 
-def difference(ours, theirs):
-    if len(ours) != len(theirs):
-        return f"{len(ours)} rows against {len(theirs)}"
-    for a, b in zip(ours, theirs):
-        if not all(equal(x, y) for x, y in zip(a, b)):
-            # Near-equal floats may sort differently: look for a partner before crying out.
-            left = collections.Counter(map(repr, ours)) - collections.Counter(map(repr, theirs))
-            right = collections.Counter(map(repr, theirs)) - collections.Counter(map(repr, ours))
-            unmatched = [eval(r, {"nan": math.nan, "inf": math.inf}) for r in right.elements()]
-            for row in [eval(r, {"nan": math.nan, "inf": math.inf}) for r in left.elements()]:
-                partner = next((i for i, other in enumerate(unmatched) if all(equal(x, y) for x, y in zip(row, other))), None)
-                if partner is None:
-                    return f"row {row} has no partner; theirs have {unmatched[:3]}"
-                del unmatched[partner]
-            return None
-    return None
+def print_counts(counts):
+    """Returns what was seen too seldom."""
+    seldom = []
+    for category, names in items().items():
+        print(f"{category}: " + ", ".join(f"{name} {counts[category, name]}" for name in names))
+        seldom += [f"{category} {name}: {counts[category, name]}" for name in names if counts[category, name] < LEAST]
+    others = sorted(key for key in counts if key[0] not in items())
+    print(", ".join(f"{counts[key]} {key[1]}" for key in others))
+    return seldom
 
 
 def main():
-    plans = int(sys.argv[1]) if len(sys.argv) > 1 else 500 // SLOW
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("MORSEL_SEED", "1"))
-    joins = [INNER, INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MARK, NULL_AWARE, CROSS]
-    counts, done, against_sqlite, failures = {}, 0, 0, 0
-    with Daemon("--workers", "3") as daemon:
-        while done < plans:
-            rng = random.Random(seed)
-            tables, data = {}, {}
-            duck, lite = duckdb.connect(), sqlite3.connect(":memory:")
-            duck.execute("CREATE MACRO DATE_OF(d) AS DATE '1970-01-01' + CAST(d AS INTEGER); CREATE MACRO TS_OF(t) AS make_timestamp(CAST(t AS BIGINT))")
-            lite.create_function("DATE_OF", 1, int)
-            lite.create_function("TS_OF", 1, int)
-            for name in ("ta", "tb", "tc"):
-                table, tables[name] = random_table(rng, name)
-                data[name] = table
-                daemon.tables.UploadTable(upload_messages(name, stream_of(table), replace=True))
-                duck.register("incoming", table)
-                duck.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")
-                duck.unregister("incoming")
-                kinds = {"i32": "INTEGER", "i64": "INTEGER", "f64": "REAL", "str": "TEXT", "bool": "INTEGER", "date": "INTEGER", "ts": "INTEGER"}
-                lite.execute(f"CREATE TABLE {name} ({', '.join(f'{n} {kinds[k]}' for n, k in tables[name])})")
-                lite.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * table.num_columns)})",
-                                 ([plain(v) for v in row] for row in zip(*(c.to_pylist() for c in table.columns))))
-            finite = not any(has_odd_floats(t) for t in data.values())
-            try:
-                for number in range(PLANS_PER_TABLES):
-                    maker = PlanMaker(random.Random(f"{seed}/{number}"), tables, counts, joins, lambda sql: size_of(duck, sql))
-                    rel = maker.make()
-                    request = job_pb.ExecuteJobRequest(plan=maker.plan)
-                    request.options.settings["morsel_rows"] = str(rng.choice([0, 1024, 2048]))
-                    if rng.random() < 0.2:  # collisions
-                        request.options.settings["hash_bits"] = str(rng.choice([1, 8]))
-                        counts["hash cut short"] = counts.get("hash cut short", 0) + 1
-                    # A result too large for Python is not compared; blow-ups have tests of their own.
-                    if size_of(duck, rel.sql) > ROWS_MAX:
-                        counts["left out: too many rows, or DuckDB fails"] = counts.get("left out: too many rows, or DuckDB fails", 0) + 1
-                        continue
-                    done += 1
-                    try:
-                        want = rows_of(duck.execute(rel.sql).fetchall())
-                    except duckdb.OutOfRangeException as error:  # an overflow there must be one here
-                        want = error
-                    try:
-                        explained = daemon.jobs.ExplainJob(job_pb.ExplainJobRequest(plan=maker.plan), timeout=60).text
-                        for word in ("(reordered)", "filter pushed here", "compared:"):
-                            counts[f"explained {word}"] = counts.get(f"explained {word}", 0) + (word in explained)
-                        arrow, _, _ = daemon.run(request)
-                        table = pa.ipc.open_stream(arrow).read_all()
-                        ours = rows_of(zip(*(c.to_pylist() for c in table.columns)))
-                        fault = "DuckDB: " + str(want) if isinstance(want, Exception) else difference(ours, want)
-                    except grpc.RpcError as error:
-                        overflow = isinstance(want, Exception) and error.code() == grpc.StatusCode.OUT_OF_RANGE
-                        fault = None if overflow else f"{error.code().name}: {error.details()}"
-                        ours = None
-                    if fault is None and ours is not None and finite and not maker.duck_only:
-                        try:
-                            fault = difference(ours, rows_of(lite.execute(re.sub(r"CAST\(([^()]*) AS BIGINT\)", r"CAST(\1 AS INTEGER)", rel.sql).replace("AS DOUBLE", "AS REAL")).fetchall()))
-                            fault = fault and "SQLite: " + fault
-                            against_sqlite += 1
-                        except sqlite3.OperationalError as error:
-                            if not any(word in str(error) for word in ("integer overflow", "parser stack overflow")):
-                                raise
-                    if fault:
-                        failures += 1
-                        print(f"seed {seed} plan {number}: {fault}\n{rel.sql}\n{json_format.MessageToJson(maker.plan, indent=None)}\n")
-                        if failures >= 5:
-                            return 1
-            except (duckdb.InternalException, duckdb.FatalException):  # an assertion of its own; it is of no use afterwards
-                counts["left out: DuckDB gave up"] = counts.get("left out: DuckDB gave up", 0) + 1
-            seed += 1
-            if os.environ.get('MORSEL_VERBOSE'):
-                print(f'seed {seed}: {done} plans')
-    for what in sorted(counts):
-        print(f"{counts[what]:6} {what}")
-    print(f"{done} plans, {against_sqlite} of them against SQLite too, {failures} differences")
-    return 1 if failures else 0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("plans", nargs="?", type=int, default=500 if SLOW == 1 else 60)
+    parser.add_argument("first", nargs="?", type=int, default=int(os.environ.get("MORSEL_SEED", "1")))
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--plan", type=int)
+    parser.add_argument("--progress", type=float, default=0, help="seconds between lines")
+    options = parser.parse_args()
+    if options.seed is not None:
+        ours = Ours("--workers", "3")
+        try:
+            counts, faults = run_seed(options.seed, ours, options.plan)
+            for found in faults:
+                print(explain(options.seed, *found, ours))
+        finally:
+            ours.close()
+        return 1 if faults else 0
+    started = time.monotonic()
+    counts, reports = run(options.plans, options.first, options.processes, options.progress)
+    seldom = print_counts(counts)
+    for name in unknown_items():
+        seldom.append(f"{name}: of the engine, but in no plan")
+    done, seconds = counts["outcome", "plans"], time.monotonic() - started
+    print(f"{done} plans, {counts['outcome', 'against SQLite too']} of them against SQLite too, {len(reports)} differences, {seconds:.0f} s, {done / seconds:.0f} plans/s")
+    if done >= LEAST_OF_RUN:
+        for text in seldom:
+            print("below the least: " + text)
+    return 1 if reports or (done >= LEAST_OF_RUN and seldom) else 0
 
 
 if __name__ == "__main__":
