@@ -4,7 +4,7 @@ An approximate one is compared with its bounds: DuckDB gives the list [low, high
 import dataclasses, typing
 
 import kinds as k
-from functions import convert, say
+from functions import convert, say, say_term
 from kinds import NotInLite
 
 DIRECTIONS = {1: "ASC NULLS LAST", 2: "ASC NULLS FIRST", 3: "DESC NULLS LAST", 4: "DESC NULLS FIRST"}
@@ -112,6 +112,7 @@ AGGREGATES = {
     "arg_min": Aggregate(22, lambda m, a, distinct, order: f"arg_min({a[0]}, {a[1]} ORDER BY {a[0]})", same, arguments=2, distinct=False, lite="arg_min"),
     "arg_max": Aggregate(23, lambda m, a, distinct, order: f"arg_max({a[0]}, {a[1]} ORDER BY {a[0]})", same, arguments=2, distinct=False, lite="arg_max"),
     "mode": Aggregate(24, lambda m, a, distinct, order: f"mode({distinct}{a[0]} ORDER BY {a[0]})", same, lite="mode"),
+    "histogram": Aggregate(31, lambda m, a, distinct, order: f"CAST(histogram({distinct}{a[0]}) AS VARCHAR)", of(k.TEXT), takes="counted", lite="none"),
     "corr": Aggregate(25, **moments("corr", 2)),
     "covar_samp": Aggregate(26, **moments("covar_samp", 2)),
     "covar_pop": Aggregate(27, **moments("covar_pop", 2)),
@@ -123,11 +124,11 @@ AGGREGATES = {
 
 def takes(function, kind):
     what = AGGREGATES[function].takes
-    return {"any": True, "number": kind.numeric, "calm": kind.numeric, "integer": kind.family == "int", "bool": kind == k.BOOL, "text": kind == k.TEXT}[what]
+    return {"any": True, "number": kind.numeric, "calm": kind.numeric, "integer": kind.family == "int", "counted": kind.family in ("int", "bool", "text", "dec"), "bool": kind == k.BOOL, "text": kind == k.TEXT}[what]
 
 
 def say_keys(keys, lang):
-    return ", ".join(f"{say(e, lang)} {DIRECTIONS[direction]}" for e, direction in keys)
+    return ", ".join(f"{say_term(e, lang)} {DIRECTIONS[direction]}" for e, direction in keys)
 
 
 def say_filter(m, lang, more=""):
@@ -142,7 +143,7 @@ def say_measure(m, lang):
     a = [say(e, lang) for e in m.args]
     if lang == "lite":
         return say_measure_lite(m, aggregate, a, distinct)
-    if m.function.startswith("approx") or m.function == "avg":  # several calls, and NULL is passed over
+    if m.function.startswith("approx") or m.function in ("avg", "histogram"):  # a call inside others, and NULL is passed over
         return aggregate.duck(m, [f"(CASE WHEN {say(m.filter, lang)} THEN {a[0]} END)"] if m.filter else a, distinct, "")
     text = aggregate.duck(m, a, distinct, say_keys(m.order, lang))
     filtered = say_filter(m, lang, f"{a[0]} IS NOT NULL" if m.function == "any_value" else "")

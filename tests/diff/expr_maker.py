@@ -69,7 +69,7 @@ class ExprMaker:
         texts = [c for c in columns if c.exact and c.kind.family in ("int", "bool", "date")]
         if test(k.TEXT) and texts and rng.random() < 0.7:
             return self.cast(self.column(rng.choice(texts)), k.TEXT)
-        kind = rng.choice([kind for kind in k.ALL if test(kind)])
+        kind = rng.choice([kind for kind in k.ALL if test(kind)] or [c.kind for c in columns if test(c.kind)])
         a, b = self.literal(kind, columns), self.literal(kind, columns)
         if not columns or rng.random() < 0.2:
             return a

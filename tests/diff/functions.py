@@ -423,6 +423,12 @@ def say_cast_lite(e, a, frm, to):
     raise NotInLite
 
 
+def say_term(e, lang):
+    """As a key of an order or a group, where a bare number would mean a column."""
+    sql = say(e, lang)
+    return f"CASE WHEN 1 THEN {sql} END" if lang == "lite" and sql.lstrip("-").isdigit() else sql
+
+
 def say(e, lang):
     """An expression in SQL: lang is duck or lite."""
     if e.op == "column":

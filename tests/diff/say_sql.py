@@ -1,6 +1,6 @@
 """Relations in SQL: one SELECT each, over the tables that the relations before it became."""
 from aggregates import say_keys, say_measure
-from functions import convert, in_common, say
+from functions import in_common, say, say_term
 from plan_tree import Expr
 
 JOINS = {"inner": "INNER JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}
@@ -9,7 +9,7 @@ ASOF = {1: ("<=", "DESC"), 2: ("<", "DESC"), 3: (">=", "ASC"), 4: (">", "ASC")}
 
 def output(e, lang):
     """An expression as a column of its type; -0.0 is 0.0, which DuckDB tells apart here and there."""
-    sql = say(e, lang)
+    sql = say_term(e, lang)
     if lang == "lite" or e.op == "column":
         return sql
     return f"UNSIGNED_ZERO(CAST({sql} AS {e.kind.duck}))" if e.kind.family == "float" else f"CAST({sql} AS {e.kind.duck})"

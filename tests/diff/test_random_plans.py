@@ -22,7 +22,6 @@ from shrink import shrink
 from table_maker import WIDE, random_table
 
 PLANS_PER_TABLES = 15
-FAULTS_MAX = 5
 POLICIES = ["numa", "steal", "shared", "static"]
 
 
@@ -122,7 +121,7 @@ def work(tasks, results):
         results.put(None)
 
 
-def run(plans, first, processes, progress):
+def run(plans, first, processes, progress, faults_max):
     context = multiprocessing.get_context("spawn")
     tasks, results = context.Queue(), context.Queue()
     workers = [context.Process(target=work, args=(tasks, results), daemon=True) for _ in range(processes)]
@@ -142,7 +141,7 @@ def run(plans, first, processes, progress):
         reports += answer[2]
         for text in answer[2]:
             print(text, flush=True)
-        if counts["outcome", "plans"] + open_seeds * PLANS_PER_TABLES < plans and len(reports) < FAULTS_MAX:
+        if counts["outcome", "plans"] + open_seeds * PLANS_PER_TABLES < plans and len(reports) < faults_max:
             tasks.put(seed)
             seed, open_seeds = seed + 1, open_seeds + 1
         if progress and time.monotonic() - done_at > progress:
@@ -173,6 +172,7 @@ def main():
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--plan", type=int)
+    parser.add_argument("--faults", type=int, default=5, help="end after so many")
     parser.add_argument("--progress", type=float, default=0, help="seconds between lines")
     options = parser.parse_args()
     if options.seed is not None:
@@ -185,7 +185,7 @@ def main():
             ours.close()
         return 1 if faults else 0
     started = time.monotonic()
-    counts, reports = run(options.plans, options.first, options.processes, options.progress)
+    counts, reports = run(options.plans, options.first, options.processes, options.progress, options.faults)
     seldom = print_counts(counts)
     for name in unknown_items():
         seldom.append(f"{name}: of the engine, but in no plan")
