@@ -26,7 +26,7 @@ def equal(a, b, exact):
         return a is None and b is None
     if isinstance(b, list):
         low, high = b
-        return (math.isnan(a) and math.isnan(low)) or a == low or low - abs(low) * 1e-9 <= a <= high + abs(high) * 1e-9
+        return (math.isnan(a) and math.isnan(low) and math.isnan(high)) or a in (low, high) or low - abs(low) * 1e-9 <= a <= high + abs(high) * 1e-9
     if isinstance(a, float) and isinstance(b, float):
         if math.isnan(a) or math.isnan(b):
             return math.isnan(a) and math.isnan(b)

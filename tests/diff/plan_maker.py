@@ -209,7 +209,7 @@ class PlanMaker:
             exprs += [(self.name(), e)] if e is not None and e.exact and e.op not in ("literal",) else []
         columns = [Column(name, e.kind, e.nullable, True, e.size, e.calm) for name, e in exprs]
         measures = []
-        for _ in range(rng.randint(4, 7)):
+        for _ in range(rng.randint(5, 8)):
             m, column = self.measure(exact, *self.wishes.draw("aggregate", MEASURES, 8), fresh)
             if m is not None:
                 measures.append(m)
@@ -296,7 +296,7 @@ class PlanMaker:
             keys = ([(e, self.rng.randint(1, 4))] if e is not None and e.exact and e.op != "literal" else []) + keys
         count = self.rng.choice([None, 0, 1, 10, 100, 4000]) if whole else None
         rel = self.add(Rel("sort", [rel], rel.columns, keys=keys, count=count))
-        if whole and self.rng.random() < 0.4:
+        if whole and self.rng.random() < 0.6:
             rel = self.add(Rel("limit", [rel], rel.columns, count=self.rng.choice([None, 0, 1, 10, 1000]), offset=self.rng.choice([0, 0, 3, 50]), order=keys))
         return rel
 
