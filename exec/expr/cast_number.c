@@ -85,12 +85,15 @@ static vec_decimal power_of_ten(int exponent)
     return power;
 }
 
-/* To `scale` digits behind the point; false: does not fit. */
-static bool rescale(const struct number *number, int scale, vec_decimal *whole_out)
+/* To the digits of an integer or a decimal; false: does not fit. Half away from zero, but from a
+ * float to an integer half to even. */
+static bool rescale(const struct number *number, const struct exec_type *to, vec_decimal *whole_out)
 {
+    const int scale = to->scale;
+
     if (number->is_float) {
-        const long double scaled =
-            rintl((long double)number->real * (long double)power_of_ten(scale));
+        const long double exact = (long double)number->real * (long double)power_of_ten(scale);
+        const long double scaled = to->kind == EXEC_TYPE_DECIMAL128 ? roundl(exact) : rintl(exact);
         if (!(scaled > -1e38L && scaled < 1e38L)) { /* NaN too */
             return false;
         }
@@ -154,7 +157,7 @@ static bool cast_one(const struct exec_type *from, const struct exec_type *to, c
         *(uint8_t *)out = number.is_float ? number.real != 0 : number.whole != 0;
         return true;
     }
-    if (!rescale(&number, to->scale, &whole)) {
+    if (!rescale(&number, to, &whole)) {
         return false;
     }
     if (to->kind == EXEC_TYPE_DECIMAL128) {

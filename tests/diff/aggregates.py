@@ -19,6 +19,7 @@ class Aggregate:
     arguments: int = 1
     distinct: bool = True           # may be DISTINCT
     order: bool = False
+    own_order: bool = False         # may be ordered by its argument
     parameter: str = ""             # fraction, separator
     exact: bool = True
     bound: float = 0                # FILTER leaves out larger numbers, for the sake of others' rounding
@@ -64,10 +65,15 @@ def approx_quantile(m, a, distinct, order):
     return f"CASE WHEN count({x}) = 0 THEN NULL ELSE [{value} - abs({value}) * 0.004, {value} + abs({value}) * 0.004] END"
 
 
+def own_order(m, x):
+    """From the top: an order of the values themselves."""
+    return f" ORDER BY {x} {DIRECTIONS[m.order[0][1]]}" if m.order else ""
+
+
 def quantile(word, real_too):
     def text(m, a, distinct, order):
         x = convert(a[0], m.args[0].kind, k.F64, "duck") if real_too else a[0]
-        return f"{word}({distinct}{x}, CAST({m.parameter!r} AS DOUBLE))"
+        return f"{word}({distinct}{x}, CAST({m.parameter!r} AS DOUBLE){own_order(m, x)})"
     return text
 
 
@@ -105,13 +111,13 @@ AGGREGATES = {
     "first": Aggregate(15, ordered("first"), same, order=True, distinct=False, lite="first"),
     "last": Aggregate(16, ordered("last"), same, order=True, distinct=False, lite="last"),
     "string_agg": Aggregate(17, string_agg, of(k.TEXT), takes="text", order=True, parameter="separator", lite="string_agg"),
-    "quantile_cont": Aggregate(18, quantile("quantile_cont", True), of(k.F64), takes="number", parameter="fraction", exact=False, bound=1e9, lite="quantile_cont"),
-    "quantile_disc": Aggregate(19, quantile("quantile_disc", False), same, parameter="fraction", lite="quantile_disc"),
+    "quantile_cont": Aggregate(18, quantile("quantile_cont", True), of(k.F64), takes="number", parameter="fraction", own_order=True, exact=False, bound=1e9, lite="quantile_cont"),
+    "quantile_disc": Aggregate(19, quantile("quantile_disc", False), same, parameter="fraction", own_order=True, lite="quantile_disc"),
     "approx_count_distinct": Aggregate(20, approx_count, of(k.I64), exact=False, lite="none"),
     "approx_quantile": Aggregate(21, approx_quantile, of(k.F64), takes="number", parameter="fraction", exact=False, lite="none"),
     "arg_min": Aggregate(22, lambda m, a, distinct, order: f"arg_min({a[0]}, {a[1]} ORDER BY {a[0]})", same, arguments=2, distinct=False, lite="arg_min"),
     "arg_max": Aggregate(23, lambda m, a, distinct, order: f"arg_max({a[0]}, {a[1]} ORDER BY {a[0]})", same, arguments=2, distinct=False, lite="arg_max"),
-    "mode": Aggregate(24, lambda m, a, distinct, order: f"mode({distinct}{a[0]} ORDER BY {a[0]})", same, lite="mode"),
+    "mode": Aggregate(24, lambda m, a, distinct, order: f"mode({distinct}{a[0]}{own_order(m, a[0]) or f' ORDER BY {a[0]}'})", same, own_order=True, lite="mode"),
     "histogram": Aggregate(31, lambda m, a, distinct, order: f"CAST(histogram({distinct}{a[0]}) AS VARCHAR)", of(k.TEXT), takes="counted", lite="none"),
     "corr": Aggregate(25, **moments("corr", 2)),
     "covar_samp": Aggregate(26, **moments("covar_samp", 2)),

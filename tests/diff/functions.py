@@ -398,6 +398,8 @@ def say_cast(e, a, lang):
         return f"encode({a[0]})"
     if frm == k.DATE and to == k.TEXT:
         return f"DATE_TEXT({a[0]})"
+    if frm.zone and to == k.TEXT:
+        return f"(CAST({a[0]} AS VARCHAR) || 'Z')"
     if frm.family == "ts" and (to == k.DATE or (to.family == "ts" and k.UNITS[to.unit] < k.UNITS[frm.unit])):  # rounds down
         unit = "day" if to == k.DATE else {"s": "second", "ms": "millisecond", "us": "microsecond"}[to.unit]
         return f"CAST(date_trunc('{unit}', {in_micros(a[0], frm)}) AS {to.duck})"

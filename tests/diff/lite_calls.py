@@ -201,7 +201,7 @@ def choose(function, rows, directions, parameter):
         return parameter.join(values)
     if function == "mode":
         counts = collections.Counter(values)
-        return min((v for v in counts if counts[v] == max(counts.values())), key=ascending)
+        return next(v for v in values if counts[v] == max(counts.values()))
     if function == "quantile_disc":
         return values[max(0, math.ceil(parameter * len(values)) - 1)]
     if function == "quantile_cont":

@@ -262,6 +262,8 @@ class PlanMaker:
             m.order = self.sort_keys(columns, rng.choice([1, 1, 2]))
         if rng.random() < 0.25:
             m.filter = self.exprs.predicate(columns, 1)
+        if aggregate.own_order and not m.distinct and args[0].op == "column" and rng.random() < 0.4:
+            m.order = [(args[0], rng.randint(1, 4))]
         if aggregate.bound:
             tame = self.tame(args, aggregate.bound)
             m.filter = tame if m.filter is None else self.exprs.build("and", [tame, m.filter])

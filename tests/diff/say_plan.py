@@ -105,6 +105,8 @@ class Speaker:
     def measure(self, m):
         said = {"function": AGGREGATES[m.function].number, "name": m.name, "arguments": [self.say(e) for e in m.args],
                 "filter": self.say(m.filter), "distinct": m.distinct, "order": self.keys(m.order)}
+        if AGGREGATES[m.function].own_order:
+            said["order"] = [{"expr": said["arguments"][0], "direction": direction} for _, direction in m.order]
         if m.parameter is not None:
             said["parameters"] = [{"type": {"kind": 13}, "string_value": m.parameter} if isinstance(m.parameter, str)
                                   else {"type": {"kind": 11}, "double_value": m.parameter}]

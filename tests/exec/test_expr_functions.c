@@ -451,6 +451,8 @@ static const struct {
     {"utf8:0.1", "float64", "0.1"},
     {"utf8:TRUE", "bool", "true"},
     {"utf8:maybe", "bool", "BAD_DATA"},
+    {"float64:10.25", "decimal(4,1)", "10.3"},
+    {"float32:-2.5", "decimal(4,0)", "-3"},
     {"utf8:1.005", "decimal(5,2)", "1.01"},
     {"utf8:-1.005", "decimal(5,2)", "-1.01"},
     {"utf8:1.00499", "decimal(5,2)", "1.00"},
