@@ -6,6 +6,7 @@ import pyarrow as pa
 from engines import canonical, values_of
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-9  # of floats that are not exact: sums in another order
+TINY = 2.0**-1022                # where relative errors end
 
 
 def order(value):
@@ -26,7 +27,7 @@ def equal(a, b, exact):
         return a is None and b is None
     if isinstance(b, list):
         low, high = b
-        return (math.isnan(a) and math.isnan(low) and math.isnan(high)) or a in (low, high) or low - abs(low) * 1e-9 <= a <= high + abs(high) * 1e-9
+        return (math.isnan(a) and math.isnan(low) and math.isnan(high)) or a in (low, high) or low - abs(low) * 1e-9 - TINY <= a <= high + abs(high) * 1e-9 + TINY
     if isinstance(a, float) and isinstance(b, float):
         if math.isnan(a) or math.isnan(b):
             return math.isnan(a) and math.isnan(b)
