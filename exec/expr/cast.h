@@ -10,8 +10,8 @@ enum exec_code cast_make(struct nu_arena *arena, struct expr *arg, const struct 
                          bool null_on_failure, uint32_t index, struct expr **expr_out,
                          struct exec_error *err);
 
-/* Kernels. Numbers and bool among each other: float to integer rounds half to even, to a decimal (and
- * a decimal to a smaller scale) half away from zero; what does not fit fails. */
+/* Kernels. Numbers and bool among each other: float to integer rounds half to even, to a decimal
+ * (and a decimal to a smaller scale) half away from zero; what does not fit fails. */
 expr_kernel_fn cast_number;
 expr_kernel_fn cast_time;               /* date32 and timestamps of any unit; rounds down */
 expr_kernel_fn cast_parse, cast_format; /* from and to utf8 */
