@@ -100,6 +100,17 @@ static bool plan_key(struct group *group, uint32_t k)
     return true;
 }
 
+/* Every worker has all places, so there are to be rows for them and room in the budget. */
+static bool is_worth(const struct group *group)
+{
+    const uint64_t places = (uint64_t)group->dense->places * group->job->worker_count;
+
+    return group->dense->places <= DENSE_PLACES_FREE ||
+           ((double)places * DENSE_ROWS_A_PLACE <= group->plan.rows &&
+            places * LANES_MAX * sizeof(int64_t) <=
+                group->job->budget.limit_bytes / DENSE_BUDGET_SHARE);
+}
+
 static bool plan_keys(struct group *group)
 {
     const struct group_plan *from = &group->plan;
@@ -118,8 +129,7 @@ static bool plan_keys(struct group *group)
     if (group->dense->row_bits > DENSE_ROW_BITS_MAX) {
         group->dense->row_bits = DENSE_ROW_BITS_MAX;
     }
-    return group->dense->places <= DENSE_PLACES_FREE ||
-           group->dense->places * (double)DENSE_ROWS_A_PLACE <= from->rows;
+    return is_worth(group);
 }
 
 /* Keys side by side in a word; a key's nulls have a value of their own. */

@@ -25,7 +25,8 @@ enum {
     DENSE_PLACES_MAX = 1 << 20,
     DENSE_SPAN_MAX = INT32_MAX,  /* of one key */
     DENSE_PLACES_FREE = 1 << 12, /* worth it for however few rows */
-    DENSE_ROWS_A_PLACE = 4,      /* else: at least, of the input as estimated */
+    DENSE_BUDGET_SHARE = 4,      /* of the job's, at most for all workers' lanes */
+    DENSE_ROWS_A_PLACE = 2,      /* else: at least, of the input as estimated */
     DENSE_COPIES_MAX = 8,
     DENSE_COPIED_BYTES = 16 << 10, /* of lanes, all copies together: half of an L1 */
     DENSE_ROW_BITS_MIN = 16,
