@@ -117,12 +117,15 @@ static uint32_t count_field(struct group_dense *dense, uint32_t input)
                             dense, &(struct dense_field){.what = DENSE_PRESENT, .input = input});
 }
 
-/* An integer's values take the bits of their range. */
+/* An integer's values take the bits of their range. UINT32_MAX: too many, or no room. */
 static uint32_t range_field(struct group_dense *dense, enum dense_what what, uint32_t input,
                             uint32_t other, int64_t least, int64_t most)
 {
     const uint32_t bits = dense_bit_length((uint64_t)most - (uint64_t)least);
 
+    if (bits >= DENSE_WHOLE_LANE) {
+        return UINT32_MAX; /* no room for a second row */
+    }
     return dense_add_field(
         dense,
         &(struct dense_field){

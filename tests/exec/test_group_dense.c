@@ -33,6 +33,7 @@ struct fixture {
     int32_t fraction_bits; /* of floats */
     bool sums_only;
     bool packed;
+    bool whole_range; /* of the arguments: the first two values are int64's least and greatest */
     uint32_t key_null_percent;
     uint64_t limit_bytes; /* 0: none */
     bool keeps;           /* quantiles, and variances of floats */
@@ -133,6 +134,9 @@ static void make_input(const struct fixture *fixture, struct harness *harness,
         for (uint32_t c = 0; c < columns; c++) {
             struct cell *cell = cells_at(&grouped->input, r, c);
             fill_cell(fixture, &fixture->types[c], &seed, cell);
+            if (fixture->whole_range && c >= fixture->key_count && r < 2) {
+                cell->integer = r == 0 ? INT64_MIN : INT64_MAX;
+            }
             if (c < fixture->key_count && random_next(&seed) % 100 < fixture->key_null_percent) {
                 cell->null = true;
             }
@@ -462,6 +466,17 @@ Test(group_dense, any_number_of_workers, .timeout = 60)
         fixture.threads = workers % 2 == 0;
         check(&fixture);
     }
+}
+
+/* The least and the greatest int64 in one column. */
+Test(group_dense, whole_ranges_are_hashed)
+{
+    struct fixture fixture = plain();
+    fixture.types[1] = (struct exec_type)TYPE_OF(INT64);
+    fixture.sums_only = true;
+    fixture.whole_range = true;
+    fixture.wants_hash = true;
+    check(&fixture);
 }
 
 Test(group_dense, what_does_not_fit_is_hashed)
