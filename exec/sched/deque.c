@@ -15,8 +15,8 @@ static void entry_write(struct deque *deque, int64_t index, const struct sched_r
     at_store_relaxed(&words[1], range->end);
     at_store_relaxed(&words[2], (uint64_t)(uintptr_t)range->pipeline);
     at_store_relaxed(&words[3], (uint64_t)(uintptr_t)range->cursor);
-    at_store_relaxed(&words[4],
-                     (uint64_t)range->unsplit << 32 | (uint64_t)range->node << 16 | range->serial);
+    at_store_relaxed(&words[4], (uint64_t)range->unsplit << 32 | (uint64_t)range->node << 16 |
+                                    (uint64_t)range->urgent << 8 | range->serial);
 }
 
 static void entry_read(struct deque *deque, int64_t index, struct sched_range *range_out)
@@ -30,7 +30,8 @@ static void entry_read(struct deque *deque, int64_t index, struct sched_range *r
     const uint64_t rest = at_load_relaxed(&words[4]);
     range_out->unsplit = (uint32_t)(rest >> 32);
     range_out->node = (uint16_t)(rest >> 16);
-    range_out->serial = (uint16_t)rest;
+    range_out->urgent = (uint8_t)(rest >> 8);
+    range_out->serial = (uint8_t)rest;
 }
 
 bool deque_push(struct deque *deque, const struct sched_range *range)

@@ -1,6 +1,7 @@
 #include "sched/dispatcher.h"
 
 #include "sched/atomics.h"
+#include "sched/pipeline.h"
 #include "sched/rt.h"
 
 #include <assert.h>
@@ -108,6 +109,36 @@ void dispatcher_keep(struct worker *worker, const struct sched_range *range,
     }
 }
 
+void dispatcher_spread(struct worker *worker, struct sched_range *range, uint32_t pieces)
+{
+    const uint64_t align = range->pipeline->unit_align > 0 ? range->pipeline->unit_align : 1;
+    const uint64_t units = range->end - range->begin;
+    const uint64_t kept = range->unsplit > units / pieces ? range->unsplit : units / pieces;
+
+    struct sched_range older;
+    while (deque_pop(&worker->deque, &older)) {
+        if (older.pipeline != range->pipeline || older.cursor != NULL) {
+            dispatcher_resume(worker, &older, DISPATCHER_KEEP);
+            break;
+        }
+        older.urgent = 1;
+        dispatcher_push_home(worker, &older, INJECT_FRONT);
+    }
+    for (uint32_t i = pieces; i > 1; i--) {
+        struct sched_range piece = *range;
+        piece.begin = (range->begin + kept + (units - kept) / (pieces - 1) * (i - 2) + align - 1) /
+                      align * align;
+        if (piece.begin <= range->begin || piece.begin >= range->end) {
+            continue;
+        }
+        range->end = piece.begin;
+        piece.cursor = NULL;
+        piece.unsplit = 0;
+        piece.urgent = 1;
+        dispatcher_push_home(worker, &piece, INJECT_FRONT);
+    }
+}
+
 void dispatcher_resume(struct worker *worker, const struct sched_range *range,
                        enum dispatcher_source source)
 {
@@ -157,7 +188,7 @@ static void dispatcher_signal_room(struct worker *worker, uint32_t slot)
     }
 }
 
-void dispatcher_vacate(struct worker *worker, uint32_t slot)
+static void dispatcher_vacate(struct worker *worker, uint32_t slot)
 {
     switch (slots_leave(&worker->sched->slots, slot)) {
         case SLOTS_LEFT: return;
@@ -192,6 +223,20 @@ void dispatcher_leave(struct worker *worker)
     }
     at_store(&worker->slot, -1);
     dispatcher_vacate(worker, (uint32_t)slot);
+}
+
+bool dispatcher_sit(struct worker *worker, uint32_t slot)
+{
+    if (at_load_relaxed(&worker->slot) == (int32_t)slot) {
+        return true;
+    }
+    dispatcher_leave(worker);
+    switch (slots_sit(&worker->sched->slots, slot)) {
+        case SLOTS_SAT: at_store(&worker->slot, (int32_t)slot); return true;
+        case SLOTS_NO_SEAT: return false;
+        case SLOTS_MISTAKEN: dispatcher_vacate(worker, slot); return false;
+    }
+    return false;
 }
 
 /* ---- which job ------------------------------------------------------------------------------ */
@@ -247,12 +292,13 @@ static bool dispatcher_pop_queue(struct worker *worker, uint32_t slot, uint32_t 
     if (!slots_pop_seated(&worker->sched->slots, slot, lane, range_out)) {
         return false;
     }
+    range_out->urgent = 0;
     WORKER_COUNT(worker, injects_taken, 1);
     return true;
 }
 
 /* A range of the job in whose slot the worker sits: from its deque, every other time from the queue
- * when another pipeline waits there. */
+ * when another pipeline or an urgent range waits there. */
 static enum dispatcher_source dispatcher_take(struct worker *worker, struct sched_range *range_out)
 {
     struct inject *inject = &worker->sched->inject;
@@ -264,8 +310,7 @@ static enum dispatcher_source dispatcher_take(struct worker *worker, struct sche
         return dispatcher_pop_queue(worker, slot, lane, range_out) ? DISPATCHER_KEEP
                                                                    : DISPATCHER_NOTHING;
     }
-    const struct sched_pipeline *waiting = inject_front(inject, slot, lane);
-    if (worker->rotated || waiting == NULL || waiting == range_out->pipeline) {
+    if (worker->rotated || !inject_offers(inject, slot, lane, range_out->pipeline)) {
         worker->rotated = false;
         return DISPATCHER_KEEP;
     }
@@ -273,10 +318,12 @@ static enum dispatcher_source dispatcher_take(struct worker *worker, struct sche
     if (!dispatcher_pop_queue(worker, slot, lane, &other)) {
         return DISPATCHER_KEEP;
     }
+    /* The rest of an urgent one stays here, above what it was taken before. */
+    const bool stays = other.pipeline == range_out->pipeline;
     dispatcher_resume(worker, range_out, DISPATCHER_KEEP);
     *range_out = other;
     worker->rotated = true;
-    return DISPATCHER_ROTATE;
+    return stays ? DISPATCHER_KEEP : DISPATCHER_ROTATE;
 }
 
 enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range *range_out)
@@ -286,6 +333,7 @@ enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range
         deque_pop(&worker->deque, range_out)) {
         return DISPATCHER_KEEP;
     }
+    pipeline_account_settle(worker); /* may run a finish() */
     worker->looked_ns = worker->now_ns;
     dispatcher_account(worker);
     for (uint32_t i = 0; i < DISPATCHER_TRIES_MAX; i++) {
@@ -293,27 +341,22 @@ enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range
         if (slot < 0) {
             break;
         }
-        if (slot != at_load_relaxed(&worker->slot)) {
-            dispatcher_leave(worker);
-            if (!slots_sit(&worker->sched->slots, (uint32_t)slot)) {
-                continue;
-            }
-            at_store(&worker->slot, slot);
+        if (!dispatcher_sit(worker, (uint32_t)slot)) {
+            continue;
         }
         const enum dispatcher_source source = dispatcher_take(worker, range_out);
         if (source != DISPATCHER_NOTHING) {
+            worker->paid_ns = range_out->node == worker->node ? 0 : worker->paid_ns;
             return source;
         }
     }
-    dispatcher_leave(worker);
     if (worker->idle_since_ns == 0) {
         worker->idle_since_ns = worker->idle_log.from_ns = worker->now_ns;
     }
     if (!worker->searching) {
         park_search_begin(worker, false);
     }
-    if (worker->searching &&
-        steal_range(worker, worker->now_ns - worker->idle_since_ns, range_out)) {
+    if (worker->searching && steal_range(worker, worker_idle_ns(worker), range_out)) {
         return DISPATCHER_KEEP;
     }
     return DISPATCHER_NOTHING;

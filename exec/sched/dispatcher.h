@@ -12,7 +12,8 @@ enum dispatcher_source {
 
 /* What next: the job with the smallest pass that has work here; of it, the own deque, then the own
  * queue; if there is no such job, what is for taking elsewhere. On success the worker has a seat in
- * the range's slot, on NOTHING it has none. */
+ * the range's slot; on NOTHING its deque is empty, and while it searches it may keep a seat:
+ * whoever sits down and gets up for every try writes a line that all workers need. */
 enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range *range_out);
 
 /* The worker's queue under a policy, and the home queue of a range. */
@@ -29,12 +30,17 @@ void dispatcher_resume(struct worker *worker, const struct sched_range *range,
                        enum dispatcher_source source);
 /* Put the far half of a range where others take it first. */
 void dispatcher_share(struct worker *worker, const struct sched_range *range);
+/* The units of *range are far heavier than others of the pipeline: cut it into about `pieces` and
+ * put all but the first, and what the deque still has of the pipeline, where every worker of the
+ * home node sees them before its own next range. *range keeps the first piece, and its unsplit
+ * units in any case. */
+void dispatcher_spread(struct worker *worker, struct sched_range *range, uint32_t pieces);
 /* Put a range into its home queue. The worker has the seat of its slot. */
 void dispatcher_return(struct worker *worker, const struct sched_range *range);
 
-/* Get up from a seat and wake whoever may sit down now. */
-void dispatcher_vacate(struct worker *worker, uint32_t slot);
-/* Give up the seat; ranges still in the deque go home first. */
+/* Take a seat in `slot`, in place of the one the worker has elsewhere. False: none to be had. */
+bool dispatcher_sit(struct worker *worker, uint32_t slot);
+/* Give up the seat and wake whoever may sit down now; ranges still in the deque go home first. */
 void dispatcher_leave(struct worker *worker);
 
 #endif

@@ -10,7 +10,7 @@
 struct range_node {
     struct sched_range range;
     _Atomic uint32_t next; /* in a list or in the free stack */
-    uint32_t lane;
+    _Atomic uint32_t lane; /* first of a free batch: the next batch */
 };
 _Static_assert(sizeof(struct range_node) <= 64, "a queued range takes at most a cache line");
 
@@ -45,30 +45,62 @@ void inject_fini(struct inject *inject)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static uint32_t node_take(struct inject *inject)
+/* A chain of INJECT_BATCH nodes. */
+static uint32_t batch_take(struct inject *inject)
 {
     uint64_t head = at_load(&inject->free_head);
     while ((uint32_t)head != 0) {
-        /* relaxed: another may take and reuse the node meanwhile; then the tag has moved on. */
-        const uint32_t next = at_load_relaxed(&inject->nodes[(uint32_t)head].next);
+        /* relaxed: another may take and reuse the batch meanwhile; then the tag has moved on. */
+        const uint32_t next = at_load_relaxed(&inject->nodes[(uint32_t)head].lane);
         const uint64_t tag = (head >> 32) + 1;
         if (at_cas(&inject->free_head, &head, tag << 32 | next)) {
             return (uint32_t)head;
         }
     }
-    const uint32_t node = at_add(&inject->node_count, 1);
-    assert(node < INJECT_RANGES_MAX); /* millions of ranges are a caller that never splits lazily */
-    return node;
+    const uint32_t first = at_add(&inject->node_count, INJECT_BATCH);
+    assert(first < INJECT_RANGES_MAX - INJECT_BATCH); /* a caller that never splits lazily */
+    for (uint32_t i = 0; i + 1 < INJECT_BATCH; i++) {
+        at_store_relaxed(&inject->nodes[first + i].next, first + i + 1);
+    }
+    return first;
 }
 
-static void node_give(struct inject *inject, uint32_t node)
+static void batch_give(struct inject *inject, uint32_t first)
 {
     uint64_t head = at_load(&inject->free_head);
     uint64_t next;
     do {
-        at_store_relaxed(&inject->nodes[node].next, (uint32_t)head);
-        next = ((head >> 32) + 1) << 32 | node;
+        at_store_relaxed(&inject->nodes[first].lane, (uint32_t)head);
+        next = ((head >> 32) + 1) << 32 | first;
     } while (!at_cas(&inject->free_head, &head, next));
+}
+
+/* The two below under the lock over `spare`. */
+static uint32_t node_take(struct inject *inject, struct range_spare *spare)
+{
+    if (spare->count == 0) {
+        spare->head = spare->full != 0 ? spare->full : batch_take(inject);
+        spare->full = 0;
+        spare->count = INJECT_BATCH;
+    }
+    const uint32_t node = spare->head;
+    spare->head = at_load_relaxed(&inject->nodes[node].next);
+    spare->count--;
+    return node;
+}
+
+static void node_give(struct inject *inject, struct range_spare *spare, uint32_t node)
+{
+    at_store_relaxed(&inject->nodes[node].next, spare->count > 0 ? spare->head : 0);
+    spare->head = node;
+    if (++spare->count < INJECT_BATCH) {
+        return;
+    }
+    if (spare->full != 0) {
+        batch_give(inject, spare->full);
+    }
+    spare->full = spare->head;
+    spare->count = 0;
 }
 
 static void list_append(struct inject *inject, struct range_list *list, uint32_t node)
@@ -113,14 +145,15 @@ static struct inject_lane *lane_of(struct inject *inject, uint32_t slot, uint32_
 
 static void lane_show_front(struct inject *inject, struct inject_lane *lane)
 {
+    const struct sched_range *first = &inject->nodes[lane->list.head].range;
     at_store_relaxed(&lane->front,
-                     lane->list.head != 0 ? inject->nodes[lane->list.head].range.pipeline : NULL);
+                     lane->list.head != 0 ? (uintptr_t)first->pipeline + (first->urgent != 0) : 0);
 }
 
-static void lane_push(struct inject *inject, struct inject_lane *lane, uint32_t node,
-                      enum inject_end end)
+/* Under the lane's lock. */
+static void lane_add(struct inject *inject, struct inject_lane *lane, uint32_t node,
+                     enum inject_end end)
 {
-    spin_lock(&lane->lock);
     if (end == INJECT_FRONT) {
         list_prepend(inject, &lane->list, node);
     } else {
@@ -129,16 +162,17 @@ static void lane_push(struct inject *inject, struct inject_lane *lane, uint32_t 
     lane_show_front(inject, lane);
     /* Total order with park.c's sweep: whoever announces its sleep later sees the count. */
     at_add(&lane->count, 1);
-    spin_unlock(&lane->lock);
 }
 
 void inject_push(struct inject *inject, uint32_t slot, uint32_t lane,
                  const struct sched_range *range, enum inject_end end)
 {
-    const uint32_t node = node_take(inject);
+    struct inject_lane *to = lane_of(inject, slot, lane);
+    spin_lock(&to->lock);
+    const uint32_t node = node_take(inject, &to->spare);
     inject->nodes[node].range = *range;
-    inject->nodes[node].lane = lane;
-    lane_push(inject, lane_of(inject, slot, lane), node, end);
+    lane_add(inject, to, node, end);
+    spin_unlock(&to->lock);
 }
 
 bool inject_pop(struct inject *inject, uint32_t slot, uint32_t lane, struct sched_range *range_out)
@@ -152,14 +186,11 @@ bool inject_pop(struct inject *inject, uint32_t slot, uint32_t lane, struct sche
     if (node != 0) {
         at_sub(&from->count, 1);
         lane_show_front(inject, from);
+        *range_out = inject->nodes[node].range;
+        node_give(inject, &from->spare, node);
     }
     spin_unlock(&from->lock);
-    if (node == 0) {
-        return false;
-    }
-    *range_out = inject->nodes[node].range;
-    node_give(inject, node);
-    return true;
+    return node != 0;
 }
 
 uint32_t inject_count(struct inject *inject, uint32_t slot, uint32_t lane)
@@ -167,9 +198,11 @@ uint32_t inject_count(struct inject *inject, uint32_t slot, uint32_t lane)
     return at_load(&lane_of(inject, slot, lane)->count);
 }
 
-struct sched_pipeline *inject_front(struct inject *inject, uint32_t slot, uint32_t lane)
+bool inject_offers(struct inject *inject, uint32_t slot, uint32_t lane,
+                   const struct sched_pipeline *pipeline)
 {
-    return at_load_relaxed(&lane_of(inject, slot, lane)->front);
+    const uintptr_t front = at_load_relaxed(&lane_of(inject, slot, lane)->front);
+    return front != 0 && front != (uintptr_t)pipeline;
 }
 
 /* ---- waiting lists -------------------------------------------------------------------------- */
@@ -177,9 +210,9 @@ struct sched_pipeline *inject_front(struct inject *inject, uint32_t slot, uint32
 void inject_list_append(struct inject *inject, struct range_list *list, uint32_t lane,
                         const struct sched_range *range)
 {
-    const uint32_t node = node_take(inject);
+    const uint32_t node = node_take(inject, &inject->waiting_spare);
     inject->nodes[node].range = *range;
-    inject->nodes[node].lane = lane;
+    at_store_relaxed(&inject->nodes[node].lane, lane);
     list_append(inject, list, node);
 }
 
@@ -188,7 +221,10 @@ uint32_t inject_list_to_lanes(struct inject *inject, struct range_list *list, ui
     uint32_t count = 0;
     for (uint32_t node = list_take_first(inject, list); node != 0;
          node = list_take_first(inject, list)) {
-        lane_push(inject, lane_of(inject, slot, inject->nodes[node].lane), node, INJECT_BACK);
+        struct inject_lane *to = lane_of(inject, slot, at_load_relaxed(&inject->nodes[node].lane));
+        spin_lock(&to->lock);
+        lane_add(inject, to, node, INJECT_BACK);
+        spin_unlock(&to->lock);
         count++;
     }
     return count;

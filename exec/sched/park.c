@@ -117,7 +117,7 @@ void park_sleep(struct worker *worker)
     at_store(&worker->park.state, PARK_PARKED);
     at_add(&node->parked, 1);
     /* The sweep; its loads come after the announcement. */
-    const uint64_t idle_ns = worker->now_ns - worker->idle_since_ns;
+    const uint64_t idle_ns = worker_idle_ns(worker);
     const uint64_t price_ns = at_load(&sched->stopping) ? 0 : steal_cheapest(worker);
     const bool affordable = price_ns <= idle_ns;
     if (!affordable) {

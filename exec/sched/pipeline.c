@@ -2,7 +2,6 @@
 
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
-#include "sched/rt.h"
 #include "sched/spin.h"
 
 #include <assert.h>
@@ -36,9 +35,13 @@ static void active_remove(struct sched_pipeline *pipeline)
 
 void pipeline_finish(struct worker *worker, struct sched_pipeline *pipeline)
 {
+    const uint64_t run_since_ns = at_load_relaxed(&worker->run_since_ns);
+
     active_remove(pipeline);
+    at_store_relaxed(&worker->run_since_ns, worker->now_ns);
     pipeline->ops->finish(pipeline, worker->index);
-    worker->now_ns = rt_now_ns(); /* it may have been long */
+    at_store_relaxed(&worker->run_since_ns, run_since_ns);
+    worker_busy_until_now(worker); /* it may have been long */
 }
 
 void pipeline_settle(struct worker *worker, struct sched_pipeline *pipeline, uint64_t units)
@@ -46,6 +49,27 @@ void pipeline_settle(struct worker *worker, struct sched_pipeline *pipeline, uin
     /* Every worker's part happens before finish(): the account is one chain of exchanges. */
     if (at_sub(&pipeline->units_left, units) == units) {
         pipeline_finish(worker, pipeline);
+    }
+}
+
+void pipeline_account_settle(struct worker *worker)
+{
+    const struct pipeline_account account = worker->account;
+    struct sched_job *job;
+
+    if (account.pipeline == NULL) {
+        return;
+    }
+    worker->account = (struct pipeline_account){0};
+    job = account.pipeline->job;
+    /* relaxed: the settling publishes them to finish(). */
+    at_add_relaxed(&job->morsels, account.morsels);
+    at_add_relaxed(&job->busy_ns, account.busy_ns);
+    if (account.morsels_remote > 0) {
+        at_add_relaxed(&job->morsels_remote, account.morsels_remote);
+    }
+    if (account.units > 0) {
+        pipeline_settle(worker, account.pipeline, account.units);
     }
 }
 
@@ -162,12 +186,56 @@ void sched_pipeline_close(struct sched_pipeline *pipeline)
     pipeline_unguard(pipeline);
 }
 
+/* All ranges of a pipeline at once: the slot is asked for once, and each node told at its first
+ * range and after its last. False: the job waits for a slot, nothing is queued. */
+static bool pipeline_queue_all(struct sched_pipeline *pipeline, const struct sched_range *ranges,
+                               uint32_t range_count)
+{
+    struct sched *sched = pipeline->job->sched;
+    const enum exec_policy policy = slots_policy_of(&sched->slots, pipeline->job);
+    bool told[NU_NODES_MAX] = {false};
+    uint64_t units = 0;
+
+    for (uint32_t i = 0; i < range_count; i++) {
+        assert(ranges[i].begin < ranges[i].end && ranges[i].pipeline == pipeline);
+        units += ranges[i].end - ranges[i].begin;
+    }
+    if (policy == EXEC_POLICY_STEAL) {
+        at_store_relaxed(&sched->blind, true);
+    }
+    const uint32_t slot = slots_reserve(&sched->slots, pipeline->job, range_count);
+    if (slot == SLOTS_MAX) {
+        return false;
+    }
+    at_add(&pipeline->units_left, units);
+    for (uint32_t i = 0; i < range_count; i++) {
+        const uint32_t node = ranges[i].node;
+        inject_push(&sched->inject, slot, dispatcher_home_lane(sched, policy, &ranges[i]),
+                    &ranges[i], INJECT_BACK);
+        if (!told[node]) {
+            told[node] = true;
+            park_signal(sched, node, true);
+        }
+    }
+    for (uint32_t node = 0; node < sched->node_count; node++) {
+        if (told[node]) {
+            park_signal(sched, node, true);
+        }
+    }
+    return true;
+}
+
 void sched_pipeline_start(struct sched_pipeline *pipeline, const struct sched_range *ranges,
                           uint32_t range_count)
 {
+    const struct slots *slots = &pipeline->job->sched->slots;
+
     sched_pipeline_open(pipeline);
-    for (uint32_t i = 0; i < range_count; i++) {
-        sched_pipeline_add(pipeline, &ranges[i]);
+    if (range_count < 2 || slots_policy_of(slots, pipeline->job) == EXEC_POLICY_STATIC ||
+        !pipeline_queue_all(pipeline, ranges, range_count)) {
+        for (uint32_t i = 0; i < range_count; i++) {
+            sched_pipeline_add(pipeline, &ranges[i]);
+        }
     }
     sched_pipeline_close(pipeline);
 }

@@ -11,6 +11,9 @@
  * be gone afterwards unless the caller holds other units of it. */
 void pipeline_settle(struct worker *worker, struct sched_pipeline *pipeline, uint64_t units);
 
+/* The same for what the worker's own account holds, which is empty afterwards. */
+void pipeline_account_settle(struct worker *worker);
+
 /* A queued range without units asks a worker to run finish(). */
 static inline bool pipeline_is_finish(const struct sched_range *range)
 {

@@ -2,10 +2,10 @@
 #define EXEC_SCHED_RT_H
 
 #include "numa/pinned_thread.h"
+#include "numa/thread_clock.h"
 
 #include <sched.h>
 #include <stdint.h>
-#include <time.h>
 
 /* The world as the dispatcher sees it: clock, sleep, wake, chance, pause. Nothing else in this
  * folder asks the system for anything but memory and threads at start-up. A simulator compiles the
@@ -18,9 +18,7 @@
 
 static inline uint64_t rt_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return nu_thread_clock_ns();
 }
 
 /* Until the parker's word differs from `expected` or timeout_ns have passed (0: no timeout). */

@@ -29,7 +29,8 @@ struct sched_range {
     void *cursor;
     uint32_t unsplit; /* with a cursor: units from begin that go with it; else 0 */
     uint16_t node;    /* home of the data */
-    uint16_t serial;  /* 1: never split (ordered or sequential sources) */
+    uint8_t serial;   /* 1: never split (ordered or sequential sources) */
+    uint8_t urgent;   /* the dispatcher's: in a queue, units far heavier than the others' */
 };
 
 enum sched_outcome {
@@ -77,10 +78,11 @@ struct sched_pipeline {
     uint32_t unit_fixed; /* > 0: no adaptation, this many units a morsel (settings: morsel_rows) */
 
     _Alignas(128) _Atomic uint64_t units_left; /* sched's: pending units plus 1 for each guard */
-    _Atomic bool stopped;
+    struct sched_pipeline *next_active;
+    /* Read for every morsel, seldom written. */
+    _Alignas(128) _Atomic bool stopped;
     _Atomic bool congested; /* its last morsel was blocked: ranges are not split further */
     _Atomic uint32_t units_per_ms;
-    struct sched_pipeline *next_active;
 };
 
 /* What one worker did for one job. That worker's alone until the job is over. */

@@ -9,7 +9,7 @@
 #define SLOT_SEAT (1ULL << 32)
 #define SLOT_GENERATION (1ULL << 48) /* so that a stale word never matches that of a later job */
 #define SLOT_SEATS(word) ((uint32_t)((word) % SLOT_GENERATION / SLOT_SEAT))
-#define SLOT_IS_FREE(word) ((word) % SLOT_GENERATION == 0)
+#define SLOT_IS_UNUSED(word) ((word) % SLOT_GENERATION == 0)
 #define SLOT_OF_TICKET(ticket) ((uint32_t)((ticket) % SLOTS_MAX))
 
 /* Decaying stride scheduling (Wagner, Kohn, Neumann, SIGMOD 2021): a job weighs DECAY_FLOOR times
@@ -77,8 +77,8 @@ static void slots_assign(struct slots *slots, uint32_t index, struct sched_job *
     at_store_relaxed(&slot->consumed_ns, 0);
     at_store(&slot->ticket, ticket);
     at_store(&job->ticket, ticket);
-    at_store(&slot->word, slots->generation * SLOT_GENERATION +
-                              queued); /* publishes the fields above to slots_sit */
+    /* Publishes the fields above to slots_sit; seats that others have taken by mistake stay. */
+    at_add(&slot->word, SLOT_GENERATION + queued);
     at_or(&slots->occupied[index / 64], 1ULL << (index % 64));
 }
 
@@ -123,17 +123,25 @@ static void slots_wait(struct slots *slots, struct sched_job *job, uint32_t lane
 
 /* ---- ranges --------------------------------------------------------------------------------- */
 
+/* The slot the job holds, with `count` more ranges counted in it; SLOTS_MAX: it holds none. */
+static uint32_t slots_add_held(struct slots *slots, struct sched_job *job, uint32_t count)
+{
+    const uint64_t ticket = at_load(&job->ticket);
+    const uint32_t index = SLOT_OF_TICKET(ticket);
+    if (ticket == 0 || at_load(&slots->slots[index].ticket) != ticket ||
+        (at_load(&slots->occupied[index / 64]) >> (index % 64) & 1) == 0) {
+        return SLOTS_MAX;
+    }
+    at_add(&slots->slots[index].word, (uint64_t)count);
+    return index;
+}
+
 bool slots_push(struct slots *slots, struct sched_job *job, uint32_t lane,
                 const struct sched_range *range)
 {
     spin_lock(&slots->lock);
-    const uint64_t ticket = at_load(&job->ticket);
-    uint32_t index = SLOT_OF_TICKET(ticket);
-    const bool holds = ticket != 0 && at_load(&slots->slots[index].ticket) == ticket &&
-                       !SLOT_IS_FREE(at_load(&slots->slots[index].word));
-    if (holds) {
-        at_add(&slots->slots[index].word, 1);
-    } else {
+    uint32_t index = slots_add_held(slots, job, 1);
+    if (index == SLOTS_MAX) {
         index = slots_find_free(slots);
         if (job->pending_count > 0 || index == SLOTS_MAX) {
             slots_wait(slots, job, lane, range);
@@ -146,6 +154,20 @@ bool slots_push(struct slots *slots, struct sched_job *job, uint32_t lane,
     /* The range is counted, so the slot stays the job's until it is popped. */
     inject_push(slots->inject, index, lane, range, INJECT_BACK);
     return true;
+}
+
+uint32_t slots_reserve(struct slots *slots, struct sched_job *job, uint32_t count)
+{
+    spin_lock(&slots->lock);
+    uint32_t index = slots_add_held(slots, job, count);
+    if (index == SLOTS_MAX && job->pending_count == 0) {
+        index = slots_find_free(slots);
+        if (index != SLOTS_MAX) {
+            slots_assign(slots, index, job, count);
+        }
+    }
+    spin_unlock(&slots->lock);
+    return index;
 }
 
 void slots_push_seated(struct slots *slots, uint32_t slot, uint32_t lane,
@@ -167,51 +189,55 @@ bool slots_pop_seated(struct slots *slots, uint32_t slot, uint32_t lane,
 
 /* ---- seats ---------------------------------------------------------------------------------- */
 
-bool slots_sit(struct slots *slots, uint32_t slot)
+enum slots_sat slots_sit(struct slots *slots, uint32_t slot)
 {
     struct slot *to = &slots->slots[slot];
-    uint64_t word = at_load(&to->word);
-    while (!SLOT_IS_FREE(word) && SLOT_SEATS(word) < at_load_relaxed(&to->seats_max)) {
+    uint64_t word;
+
+    if (at_load_relaxed(&to->seats_max) == slots->worker_count) {
+        word = at_add(&to->word, SLOT_SEAT);
+        /* Looked at again: the slot may have gone to a job with a cap meanwhile. */
+        return SLOT_IS_UNUSED(word) || SLOT_SEATS(word) >= at_load_relaxed(&to->seats_max)
+                   ? SLOTS_MISTAKEN
+                   : SLOTS_SAT;
+    }
+    word = at_load(&to->word);
+    while (!SLOT_IS_UNUSED(word) && SLOT_SEATS(word) < at_load_relaxed(&to->seats_max)) {
         if (at_cas(&to->word, &word, word + SLOT_SEAT)) {
-            return true;
+            return SLOTS_SAT;
         }
     }
-    return false;
+    return SLOTS_NO_SEAT;
 }
 
 bool slots_has_seat(struct slots *slots, uint32_t slot)
 {
     const struct slot *to = &slots->slots[slot];
-    return SLOT_SEATS(at_load(&to->word)) < at_load_relaxed(&to->seats_max);
+    const uint32_t seats_max = at_load_relaxed(&to->seats_max);
+    /* Without a cap there is one for every worker. */
+    return seats_max == slots->worker_count || SLOT_SEATS(at_load(&to->word)) < seats_max;
 }
 
 enum slots_left slots_leave(struct slots *slots, uint32_t slot)
 {
     struct slot *from = &slots->slots[slot];
-    uint64_t word = at_load(&from->word);
-    for (;;) {
-        assert(SLOT_SEATS(word) > 0);
-        if (word % SLOT_GENERATION != SLOT_SEAT) {
-            if (!at_cas(&from->word, &word, word - SLOT_SEAT)) {
-                continue;
-            }
-            const uint32_t seats_max = at_load_relaxed(&from->seats_max);
-            return seats_max < slots->worker_count && SLOT_SEATS(word) >= seats_max
-                       ? SLOTS_LEFT_ROOM
-                       : SLOTS_LEFT;
-        }
-        spin_lock(&slots->lock);
-        const bool last = at_cas(&from->word, &word, word - SLOT_SEAT);
-        bool admitted = false;
-        if (last) {
-            at_and(&slots->occupied[slot / 64], ~(1ULL << (slot % 64)));
-            admitted = slots_admit(slots, slot);
-        }
-        spin_unlock(&slots->lock);
-        if (last) {
-            return admitted ? SLOTS_NEXT_JOB : SLOTS_LEFT;
-        }
+    const uint64_t word = at_sub(&from->word, SLOT_SEAT);
+
+    assert(SLOT_SEATS(word) > 0);
+    if (!SLOT_IS_UNUSED(word - SLOT_SEAT)) {
+        const uint32_t seats_max = at_load_relaxed(&from->seats_max);
+        return seats_max < slots->worker_count && SLOT_SEATS(word) >= seats_max ? SLOTS_LEFT_ROOM
+                                                                                : SLOTS_LEFT;
     }
+    enum slots_left left = SLOTS_LEFT;
+    const uint64_t bit = 1ULL << (slot % 64);
+    spin_lock(&slots->lock);
+    if ((at_load(&slots->occupied[slot / 64]) & bit) != 0 && SLOT_IS_UNUSED(at_load(&from->word))) {
+        at_and(&slots->occupied[slot / 64], ~bit);
+        left = slots_admit(slots, slot) ? SLOTS_NEXT_JOB : SLOTS_LEFT;
+    }
+    spin_unlock(&slots->lock);
+    return left;
 }
 
 bool slots_is_of(struct slots *slots, uint32_t slot, const struct sched_job *job)

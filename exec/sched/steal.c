@@ -161,12 +161,10 @@ static bool steal_from(struct worker *worker, const struct steal_place *place, u
                        struct sched_range *range_out)
 {
     struct sched *sched = worker->sched;
-    /* The seat first: the victim's may be the only other one, and it may get up meanwhile. */
-    if (!slots_sit(&sched->slots, slot)) {
-        return false;
-    }
-    if (deque_steal(&sched->workers[place->victim].deque, range_out) != DEQUE_STOLEN) {
-        dispatcher_vacate(worker, slot);
+    /* The seat first: the victim's may be the only other one, and it may get up meanwhile. It is
+     * kept for the next try. */
+    if (!dispatcher_sit(worker, slot) ||
+        deque_steal(&sched->workers[place->victim].deque, range_out) != DEQUE_STOLEN) {
         return false;
     }
     struct sched_job *job = range_out->pipeline->job;
@@ -175,10 +173,9 @@ static bool steal_from(struct worker *worker, const struct steal_place *place, u
         pipeline_queue(sched,
                        dispatcher_home_lane(sched, slots_policy_of(&sched->slots, job), range_out),
                        range_out);
-        dispatcher_vacate(worker, slot);
         return false;
     }
-    at_store(&worker->slot, (int32_t)slot);
+    worker->paid_ns = range_out->node == worker->node ? 0 : place->price_ns;
     steal_count(worker, place, range_out);
     return true;
 }
@@ -212,15 +209,15 @@ static bool steal_from_queues(struct worker *worker, uint64_t idle_ns,
         SLOTS_EACH_OCCUPIED(&sched->slots, slot)
         {
             if (node == worker->node || steal_price_of_queue(worker, slot, node) > idle_ns ||
-                !slots_sit(&sched->slots, slot)) {
+                !dispatcher_sit(worker, slot)) {
                 continue;
             }
             if (slots_pop_seated(&sched->slots, slot, node, range_out)) {
-                at_store(&worker->slot, (int32_t)slot);
+                range_out->urgent = 0;
+                worker->paid_ns = worker->prices.node_price_ns[node];
                 WORKER_COUNT(worker, injects_taken, 1);
                 return true;
             }
-            dispatcher_vacate(worker, slot);
         }
     }
     return false;

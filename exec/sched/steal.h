@@ -33,7 +33,8 @@ int steal_list_make(struct steal_list *list, const struct nu_topology *topology,
 void steal_list_free(struct steal_list *list);
 
 /* Look for a range outside the worker's own deque and own queue, at places whose price is at most
- * idle_ns. The worker has no seat; on success it has one in the range's slot. */
+ * idle_ns. The worker's deque is empty; on success it has a seat in the range's slot, otherwise in
+ * any or none. */
 bool steal_range(struct worker *worker, uint64_t idle_ns, struct sched_range *range_out);
 
 /* Price of the cheapest place where steal_range, or the worker's own queues, would find work now; 0

@@ -2,16 +2,15 @@
 
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
+#include "sched/morsel.h"
 #include "sched/pipeline.h"
 #include "sched/probes.h"
 #include "sched/rt.h"
 
 #include <assert.h>
 
-static const uint64_t MORSEL_NS =
-    1000000; /* what a morsel should take; the contract allows twice that */
 static const uint64_t SPIN_NS = 20000; /* busy waiting in one search at most */
-enum { UNIT_HINT = 16384, SPIN_PAUSES_MAX_STEP = 64 };
+enum { SPIN_PAUSES_MAX_STEP = 64 };
 
 /* ---- whose thread --------------------------------------------------------------------------- */
 
@@ -33,73 +32,6 @@ struct worker *worker_self(const struct sched *sched)
 {
     struct worker *self = rt_self();
     return self != NULL && self->sched == sched ? self : NULL;
-}
-
-/* ---- size of a morsel -------------------------------------------------------------------------
- */
-
-static uint64_t morsel_units(struct sched_pipeline *pipeline)
-{
-    if (pipeline->unit_fixed > 0) {
-        return pipeline->unit_fixed;
-    }
-    /* relaxed: a hint shared by the workers of the pipeline. */
-    const uint32_t units = at_load_relaxed(&pipeline->units_per_ms);
-    if (units > 0) {
-        return units;
-    }
-    return pipeline->unit_hint > 0 ? pipeline->unit_hint : UNIT_HINT;
-}
-
-/* One morsel may say at most twice or half as much: one that was preempted must not shrink the next
- * ones to nothing. Down goes the whole way, up half of it, for an overlong morsel is the worse
- * error. */
-static void morsel_adapt(struct sched_pipeline *pipeline, uint64_t target, uint64_t done,
-                         uint64_t run_ns)
-{
-    if (pipeline->unit_fixed > 0 || (done < target / 4 && run_ns < MORSEL_NS)) {
-        return;
-    }
-    const double said = (double)done * (double)MORSEL_NS / (double)(run_ns > 0 ? run_ns : 1);
-    const double was = (double)target;
-    const double bound = said > 2 * was ? 2 * was : said < was / 2 ? was / 2 : said;
-    const double next = bound < was ? bound : (was + bound) / 2;
-    at_store_relaxed(&pipeline->units_per_ms, next >= UINT32_MAX ? UINT32_MAX
-                                              : next < 1         ? 1
-                                                                 : (uint32_t)next);
-}
-
-/* Cuts the morsel off the front of *range and puts the rest where it can be taken meanwhile. */
-static void morsel_cut(struct worker *worker, struct sched_range *range, uint64_t target,
-                       enum dispatcher_source source)
-{
-    struct sched_pipeline *pipeline = range->pipeline;
-    const uint64_t align = pipeline->unit_align > 0 ? pipeline->unit_align : 1;
-    const uint64_t least = target > range->unsplit ? target : range->unsplit;
-    const uint64_t crumb = pipeline->unit_fixed > 0 ? 0 : target / 2; /* not worth a morsel */
-    struct sched_range rest = *range;
-
-    /* A pipeline whose morsels block would be shredded by cutting: every piece would park alone. */
-    if (range->serial != 0 || at_load_relaxed(&pipeline->congested) ||
-        range->end - range->begin <= least + crumb) {
-        return;
-    }
-    rest.begin = (range->begin + least + align - 1) / align * align;
-    if (rest.begin >= range->end) {
-        return;
-    }
-    rest.cursor = NULL;
-    rest.unsplit = 0;
-    range->end = rest.begin;
-    /* A thief takes the oldest entry: give it half of all, and never leave it with nothing. */
-    const uint64_t middle = (range->begin + (rest.end - range->begin) / 2) / align * align;
-    if (source == DISPATCHER_KEEP && middle > rest.begin && deque_count(&worker->deque) == 0) {
-        struct sched_range far = rest;
-        far.begin = middle;
-        rest.end = middle;
-        dispatcher_share(worker, &far);
-    }
-    dispatcher_keep(worker, &rest, source);
 }
 
 /* ---- after the morsel -------------------------------------------------------------------------
@@ -152,96 +84,116 @@ static void worker_park_range(struct worker *worker, struct sched_range *range)
 static void worker_count_morsel(struct worker *worker, const struct sched_range *range,
                                 uint64_t done, uint64_t run_ns)
 {
-    struct sched_job *job = range->pipeline->job;
+    struct pipeline_account *account = &worker->account;
     if (range->node == worker->node) {
         WORKER_COUNT(worker, morsels_local, 1);
         WORKER_COUNT(worker, rows_local, done);
     } else {
         WORKER_COUNT(worker, morsels_remote, 1);
         WORKER_COUNT(worker, rows_remote, done);
-        at_add_relaxed(&job->morsels_remote, 1);
+        account->morsels_remote++;
     }
-    at_add_relaxed(&job->morsels, 1);
-    at_add_relaxed(&job->busy_ns, run_ns);
+    WORKER_COUNT(worker, busy_ns, run_ns);
+    worker->unaccounted_ns += run_ns;
+    account->morsels++;
+    account->busy_ns += run_ns;
+    account->units += done;
 }
 
-static void worker_count_busy(struct worker *worker, uint64_t since_ns)
+/* A morsel as run() left it. */
+struct worker_morsel {
+    enum sched_outcome outcome;
+    enum dispatcher_source source;
+    uint64_t target, done, run_ns;
+};
+
+/* What is left of its range. */
+static void worker_keep_rest(struct worker *worker, struct sched_range *range,
+                             const struct worker_morsel *morsel)
 {
-    worker->unaccounted_ns += worker->now_ns - since_ns;
-    WORKER_COUNT(worker, busy_ns, worker->now_ns - since_ns);
+    if (morsel->source == DISPATCHER_KEEP) {
+        worker_rejoin(worker, range);
+        const uint32_t pieces = morsel_pieces(range, morsel->target, morsel->done, morsel->run_ns);
+        if (pieces > 1) {
+            dispatcher_spread(worker, range, pieces);
+        }
+        /* A unit that takes longer than a morsel goes on here; others see to the urgent ones. */
+        worker->rotated = worker->rotated || range->cursor != NULL;
+    }
+    dispatcher_resume(worker, range, morsel->source);
 }
 
-/* What run() left over. The units done are settled first: they are not the last while a rest is in
- * hand, and with no rest the pipeline may be gone afterwards. */
-static void worker_settle(struct worker *worker, struct sched_range *range, uint64_t done,
-                          enum sched_outcome outcome, enum dispatcher_source source)
+/* The units done, if any, wait in the worker's account: they are not the last while a rest is in
+ * hand, and otherwise dispatcher_next settles them before it looks for other work. */
+static void worker_settle(struct worker *worker, struct sched_range *range,
+                          const struct worker_morsel *morsel)
 {
     struct sched_pipeline *pipeline = range->pipeline;
-    const bool has_rest = range->begin < range->end;
 
-    if (outcome == SCHED_STOP) {
+    if (morsel->outcome == SCHED_STOP) {
         sched_pipeline_stop(pipeline);
     }
-    if (outcome == SCHED_RAN && done > 0 && at_load_relaxed(&pipeline->congested)) {
+    if (morsel->outcome == SCHED_RAN && morsel->done > 0 && at_load_relaxed(&pipeline->congested)) {
         at_store_relaxed(&pipeline->congested, false);
     }
-    if (done > 0) {
-        pipeline_settle(worker, pipeline, done);
-    }
-    if (!has_rest) {
+    if (range->begin == range->end) {
         return;
     }
-    if (outcome == SCHED_BLOCKED) {
+    if (morsel->outcome == SCHED_BLOCKED) {
         /* Also when it is stopping: what the range waits for may write into its cursor, so only
          * whoever keeps it knows when it can be thrown away. */
+        pipeline_account_settle(worker);
         worker_park_range(worker, range);
-    } else if (outcome == SCHED_STOP || sched_stopping(pipeline)) {
+    } else if (morsel->outcome == SCHED_STOP || sched_stopping(pipeline)) {
         worker_drop(worker, range);
     } else {
-        if (source == DISPATCHER_KEEP) {
-            worker_rejoin(worker, range);
-        }
-        dispatcher_resume(worker, range, source);
+        worker_keep_rest(worker, range, morsel);
     }
+}
+
+static void worker_run_morsel(struct worker *worker, struct sched_range *range,
+                              enum dispatcher_source source)
+{
+    struct sched_pipeline *pipeline = range->pipeline;
+    struct worker_morsel morsel = {.source = source, .target = morsel_units(worker, pipeline)};
+
+    if (worker->account.pipeline != pipeline) {
+        pipeline_account_settle(worker); /* moves the clock when it runs a finish() */
+        worker->account.pipeline = pipeline;
+    }
+    const uint64_t start_ns = worker->now_ns;
+    at_store_relaxed(&worker->morsel_units, morsel.target);
+    morsel_cut(worker, range, morsel.target, source);
+    const uint64_t begin = range->begin;
+    PROBE4(morsel__start, pipeline->job->owner, pipeline, worker->index, morsel.target);
+    morsel.outcome = pipeline->ops->run(pipeline, worker->index, range, morsel.target);
+    assert(range->begin >= begin && range->begin <= range->end);
+    worker->now_ns = rt_now_ns();
+    morsel.run_ns = worker->now_ns - start_ns;
+    morsel.done = range->begin - begin;
+    PROBE5(morsel__end, pipeline->job->owner, pipeline, worker->index, morsel.done, morsel.run_ns);
+    if (morsel.outcome == SCHED_RAN) {
+        morsel_measure(worker, pipeline, morsel.target, morsel.done, morsel.run_ns);
+    }
+    worker_count_morsel(worker, range, morsel.done, morsel.run_ns);
+    if (worker->account.units == 0) {
+        pipeline_account_settle(worker); /* the range in hand alone keeps the pipeline */
+    }
+    worker_settle(worker, range, &morsel);
 }
 
 static void worker_run(struct worker *worker, struct sched_range *range,
                        enum dispatcher_source source)
 {
-    struct sched_pipeline *pipeline = range->pipeline;
-    const uint64_t start_ns = worker->now_ns;
-
-    at_store_relaxed(&worker->run_since_ns, start_ns);
+    at_store_relaxed(&worker->run_since_ns, worker->now_ns);
     if (pipeline_is_finish(range)) {
-        pipeline_finish(worker, pipeline);
-    } else if (sched_stopping(pipeline)) {
+        pipeline_finish(worker, range->pipeline);
+    } else if (sched_stopping(range->pipeline)) {
         worker_drop(worker, range);
+        worker_busy_until_now(worker);
     } else {
-        const uint64_t target = morsel_units(pipeline);
-        at_store_relaxed(&worker->morsel_units, target);
-        morsel_cut(worker, range, target, source);
-        const uint64_t begin = range->begin;
-        PROBE4(morsel__start, pipeline->job->owner, pipeline, worker->index, target);
-        const enum sched_outcome outcome =
-            pipeline->ops->run(pipeline, worker->index, range, target);
-        assert(range->begin >= begin && range->begin <= range->end);
-        worker->now_ns = rt_now_ns();
-        const uint64_t run_ns = worker->now_ns - start_ns;
-        const uint64_t done = range->begin - begin;
-        PROBE5(morsel__end, pipeline->job->owner, pipeline, worker->index, done, run_ns);
-        if (outcome == SCHED_RAN) {
-            morsel_adapt(pipeline, target, done, run_ns);
-        }
-        worker_count_morsel(worker, range, done, run_ns);
-        worker_count_busy(worker, start_ns);
-        const uint64_t ran_ns = worker->now_ns;
-        worker_settle(worker, range, done, outcome, source); /* moves the clock when it finishes */
-        worker_count_busy(worker, ran_ns);
-        at_store_relaxed(&worker->run_since_ns, 0);
-        return;
+        worker_run_morsel(worker, range, source);
     }
-    worker->now_ns = rt_now_ns();
-    worker_count_busy(worker, start_ns);
     at_store_relaxed(&worker->run_since_ns, 0);
 }
 
@@ -281,6 +233,7 @@ enum worker_did worker_step(struct worker *worker)
         worker_spin(worker);
         return WORKER_SEARCHED;
     }
+    dispatcher_leave(worker);
     if (worker->searching) {
         park_search_end(worker, false);
     }

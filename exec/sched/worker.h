@@ -7,8 +7,16 @@
 #include "sched/idle_log.h"
 #include "sched/inject.h"
 #include "sched/park.h"
+#include "sched/rt.h"
 #include "sched/slots.h"
 #include "sched/steal.h"
+
+/* What a worker has done for one pipeline and not yet told it: told at least whenever the worker
+ * looks round, so that short morsels touch no line that others write. */
+struct pipeline_account {
+    struct sched_pipeline *pipeline; /* alive for its pending units; NULL: no morsels to tell of */
+    uint64_t units, morsels, morsels_remote, busy_ns;
+};
 
 /* One pinned thread and all it owns. Others touch only the deque, `slot`, `morsel_units`, its park
  * seat and, for figures, the counters and `run_since_ns`. */
@@ -34,10 +42,15 @@ struct worker {
     uint64_t looked_ns;            /* when the queues were last looked at */
     uint64_t unaccounted_ns;       /* in morsels of the slot's job since then */
     uint64_t idle_since_ns;        /* 0: not idle */
+    uint64_t
+        paid_ns; /* price of its last work when that was another node's; until its own has some */
     uint64_t search_since_ns;
     uint32_t search_pauses;
     bool searching;
     bool rotated; /* the last range was another pipeline's turn */
+    struct pipeline_account account;
+    struct sched_pipeline *paced; /* whose morsels pace_units is measured of; it may have ended */
+    uint64_t pace_units;
     uint64_t random;
     double pass[SLOTS_MAX]; /* stride scheduling: weighted time given to the slot's job */
     uint64_t pass_ticket[SLOTS_MAX];
@@ -77,6 +90,22 @@ static inline void worker_was_idle(struct worker *worker, enum exec_trace_kind k
         idle_log_write(&worker->idle_log, kind, worker->idle_log.from_ns, worker->now_ns);
     }
     worker->idle_log.from_ns = worker->now_ns;
+}
+
+/* What the worker can afford: the time it has been without work, on top of what it paid last. Its
+ * node was dry then and is still, so it does not wait for the same again. */
+static inline uint64_t worker_idle_ns(const struct worker *worker)
+{
+    return worker->now_ns - worker->idle_since_ns + worker->paid_ns;
+}
+
+/* The worker was busy from its last reading of the clock until now. */
+static inline void worker_busy_until_now(struct worker *worker)
+{
+    const uint64_t since_ns = worker->now_ns;
+    worker->now_ns = rt_now_ns();
+    worker->unaccounted_ns += worker->now_ns - since_ns;
+    WORKER_COUNT(worker, busy_ns, worker->now_ns - since_ns);
 }
 
 /* The worker the calling thread is, or NULL. */

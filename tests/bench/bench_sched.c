@@ -1,5 +1,6 @@
-/* What the dispatcher costs: nanoseconds per range or per morsel, best of ROUNDS.
- * Usage: bench_sched [smoke]; `smoke` runs a hundredth, for life signs only. */
+/* What the dispatcher costs: nanoseconds per range or per morsel, the least and the median of many
+ * rounds short enough to fall between two turns of other processes.
+ * Usage: bench_sched [smoke]; `smoke` runs a few rounds, for life signs only. */
 #include "exec/sched_probe_topology.h"
 #include "sched/deque.h"
 #include "sched/sched.h"
@@ -8,11 +9,12 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 5 };
-static uint64_t scale = 100;
+enum { ROUNDS_MAX = 400, ROUND_RANGES = 20000, THIEF_RANGES = 200 };
+static int rounds = ROUNDS_MAX;
 
 static uint64_t now_ns(void)
 {
@@ -21,9 +23,27 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void report(const char *what, double best_ns)
+struct sample {
+    double each_ns[ROUNDS_MAX];
+    int count;
+};
+
+static void sample_add(struct sample *sample, uint64_t start_ns, double share)
 {
-    printf("%-52s %8.1f ns\n", what, best_ns);
+    sample->each_ns[sample->count++] = (double)(now_ns() - start_ns) * share;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static void report(const char *what, struct sample *sample)
+{
+    qsort(sample->each_ns, (size_t)sample->count, sizeof sample->each_ns[0], compare);
+    printf("%-52s %8.1f ns, median %8.1f ns\n", what, sample->each_ns[0],
+           sample->each_ns[sample->count / 2]);
 }
 
 /* ---- the deque alone ------------------------------------------------------------------------ */
@@ -32,64 +52,86 @@ static struct deque deque;
 
 static void bench_deque(void)
 {
-    const uint64_t count = scale * 20000;
-    double pop_best = 1e18, steal_best = 1e18;
-    for (int round = 0; round < ROUNDS; round++) {
-        struct sched_range range = {.begin = 1, .end = 2};
-        uint64_t start = now_ns();
-        for (uint64_t i = 0; i < count; i++) {
+    struct sample pop = {.count = 0}, steal = {.count = 0};
+    struct sched_range range = {.begin = 1, .end = 2};
+    for (int round = 0; round < rounds; round++) {
+        uint64_t start_ns = now_ns();
+        for (int i = 0; i < ROUND_RANGES; i++) {
             deque_push(&deque, &range);
             deque_pop(&deque, &range);
         }
-        const double pop = (double)(now_ns() - start) / (double)count;
-        start = now_ns();
-        for (uint64_t i = 0; i < count; i++) {
+        sample_add(&pop, start_ns, 1.0 / ROUND_RANGES);
+        start_ns = now_ns();
+        for (int i = 0; i < ROUND_RANGES; i++) {
             deque_push(&deque, &range);
             deque_steal(&deque, &range);
         }
-        const double steal = (double)(now_ns() - start) / (double)count;
-        pop_best = pop < pop_best ? pop : pop_best;
-        steal_best = steal < steal_best ? steal : steal_best;
+        sample_add(&steal, start_ns, 1.0 / ROUND_RANGES);
     }
-    report("deque: push and pop, nobody else", pop_best);
-    report("deque: push and steal, one thread", steal_best);
+    report("deque: push and pop, nobody else", &pop);
+    report("deque: push and steal, one thread", &steal);
 }
 
-static _Atomic bool thief_over;
+/* ---- the deque beside others ---------------------------------------------------------------- */
 
+enum thief_mode { THIEF_TRIES, THIEF_TAKES, THIEF_GOES };
+static _Atomic int thief_mode;
+static struct sample thief_took;
+
+/* Tries all the time; in mode THIEF_TAKES it times rounds of ranges that it got. */
 static void *thief_main(void *argument)
 {
-    uint64_t *stolen = argument;
+    uint64_t *stolen = argument, round_stolen = 0, start_ns = now_ns();
     struct sched_range range;
-    while (!thief_over) {
-        *stolen += deque_steal(&deque, &range) == DEQUE_STOLEN;
+    while (thief_mode != THIEF_GOES) {
+        if (deque_steal(&deque, &range) != DEQUE_STOLEN) {
+            continue;
+        }
+        ++*stolen;
+        if (thief_mode == THIEF_TAKES && ++round_stolen == THIEF_RANGES) {
+            if (thief_took.count < rounds) {
+                sample_add(&thief_took, start_ns, 1.0 / THIEF_RANGES);
+            }
+            round_stolen = 0;
+            start_ns = now_ns();
+        }
     }
     return NULL;
 }
 
 static void bench_contended(void)
 {
-    const uint64_t count = scale * 5000;
-    double best = 1e18;
-    for (int round = 0; round < ROUNDS; round++) {
-        pthread_t thief;
-        uint64_t stolen = 0;
-        struct sched_range range = {.begin = 1, .end = 2};
-        thief_over = false;
-        pthread_create(&thief, NULL, thief_main, &stolen);
-        const uint64_t start = now_ns();
-        for (uint64_t i = 0; i < count; i++) {
+    struct sample own = {.count = 0};
+    struct sched_range range = {.begin = 1, .end = 2};
+    uint64_t stolen = 0;
+    pthread_t thief;
+
+    thief_mode = THIEF_TRIES;
+    pthread_create(&thief, NULL, thief_main, &stolen);
+    for (int round = 0; round < rounds; round++) {
+        const uint64_t start_ns = now_ns();
+        for (int i = 0; i < ROUND_RANGES; i++) {
             deque_push(&deque, &range);
             deque_pop(&deque, &range);
         }
-        const double each = (double)(now_ns() - start) / (double)count;
-        thief_over = true;
-        pthread_join(thief, NULL);
-        while (deque_pop(&deque, &range)) {
-        }
-        best = each < best ? each : best;
+        sample_add(&own, start_ns, 1.0 / ROUND_RANGES);
     }
-    report("deque: push and pop beside one thief", best);
+    report("deque: push and pop beside a thief on another core", &own);
+    /* Now the owner keeps it full, and every range goes to the other core. */
+    thief_mode = THIEF_TAKES;
+    const uint64_t end_ns = now_ns() + (uint64_t)rounds * 4000000;
+    while (thief_took.count < rounds && now_ns() < end_ns) {
+        for (int i = 0; i < 100; i++) {
+            deque_push(&deque, &range);
+        }
+    }
+    thief_mode = THIEF_GOES;
+    pthread_join(thief, NULL);
+    while (deque_pop(&deque, &range)) {
+    }
+    if (thief_took.count > 0) {
+        report("deque: stolen by another core, its owner pushing", &thief_took);
+    }
 }
 
 /* ---- the whole dispatcher ------------------------------------------------------------------- */
@@ -120,7 +162,7 @@ static void bench_dispatch(const char *what, uint32_t workers, enum exec_policy 
 {
     static struct nu_topology topology;
     struct sched *sched;
-    double best = 1e18;
+    struct sample sample = {.count = 0};
     uint64_t steals = 0;
 
     probe_topology(&topology, 1, 2);
@@ -130,10 +172,10 @@ static void bench_dispatch(const char *what, uint32_t workers, enum exec_policy 
         printf("cannot start %u workers\n", workers);
         return;
     }
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         struct sched_job job = {.owner = NULL};
         struct sched_pipeline pipeline = {.ops = &empty_ops, .job = &job, .unit_fixed = 1};
-        const uint64_t units = scale * 10000;
+        const uint64_t units = ROUND_RANGES;
         sched_job_init(sched, &job);
         const uint64_t start = now_ns();
         sched_pipeline_open(&pipeline);
@@ -146,12 +188,11 @@ static void bench_dispatch(const char *what, uint32_t workers, enum exec_policy 
         }
         sched_pipeline_close(&pipeline);
         sem_wait(&finished);
-        const double each = (double)(now_ns() - start) * workers / (double)units;
-        best = each < best ? each : best;
+        sample_add(&sample, start, (double)workers / (double)units);
         steals += job.steals;
     }
     sched_destroy(sched);
-    report(what, best);
+    report(what, &sample);
     if (steals > 0) {
         printf("    (%" PRIu64 " steals)\n", steals);
     }
@@ -162,14 +203,14 @@ static void bench_wake(void)
 {
     static struct nu_topology topology;
     struct sched *sched;
-    uint64_t best = UINT64_MAX;
+    struct sample sample = {.count = 0};
     probe_topology(&topology, 1, 2);
     const struct sched_config config = {
         .topology = &topology, .workers = 2, .policy = EXEC_POLICY_NUMA, .seed = 1};
     if (sched_create(&config, &sched) != 0) {
         return;
     }
-    for (uint64_t i = 0; i < scale; i++) {
+    for (int i = 0; i < rounds; i++) {
         struct sched_job job = {.owner = NULL};
         struct sched_pipeline pipeline = {.ops = &empty_ops, .job = &job};
         const struct timespec nap = {.tv_nsec = 300000};
@@ -178,17 +219,16 @@ static void bench_wake(void)
         const uint64_t start = now_ns();
         sched_pipeline_start(&pipeline, NULL, 0);
         sem_wait(&finished);
-        const uint64_t took = now_ns() - start;
-        best = took < best ? took : best;
+        sample_add(&sample, start, 1);
     }
     sched_destroy(sched);
-    report("start to finish of nothing, workers asleep", (double)best);
+    report("start to finish of nothing, workers asleep", &sample);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "smoke") == 0) {
-        scale = 1;
+        rounds = 3;
     }
     sem_init(&finished, 0, 0);
     bench_deque();

@@ -16,7 +16,8 @@ static struct sched_range numbered(uint64_t number)
                                 .cursor = (void *)(uintptr_t)(number ^ 0xabcdef),
                                 .unsplit = (uint32_t)number * 3,
                                 .node = (uint16_t)(number * 5),
-                                .serial = (uint16_t)(number % 2)};
+                                .serial = (uint8_t)(number % 2),
+                                .urgent = (uint8_t)(number / 2 % 2)};
 }
 
 static void check_number(const struct sched_range *range, uint64_t number)
@@ -29,6 +30,7 @@ static void check_number(const struct sched_range *range, uint64_t number)
     cr_assert_eq(range->unsplit, want.unsplit);
     cr_assert_eq(range->node, want.node);
     cr_assert_eq(range->serial, want.serial);
+    cr_assert_eq(range->urgent, want.urgent);
 }
 
 static bool push(uint64_t number)

@@ -30,11 +30,13 @@ struct core {
     bool timed;          /* asleep until clock_ns */
 };
 
-/* A cache line: who wrote it last, and (by core modulo 64) who has read it since. */
+/* A cache line: who wrote it last, who has read it since, and until when it is on its way. */
 struct line {
     uintptr_t key;
     uint32_t writer; /* core + 1 */
-    uint64_t readers;
+    bool shared;     /* another has read it since */
+    uint64_t free_ns;
+    uint64_t readers[SIM_CORES_MAX / 64];
 };
 
 static struct {
@@ -312,34 +314,56 @@ static struct line *line_of(uintptr_t word)
     return &sim.lines[place];
 }
 
-static uint64_t line_cost(struct core *core, uintptr_t word, int writes)
+/* Charges the core for an access; a line it does not have comes from its last writer, once whoever
+ * asked before has got it. */
+static void line_charge(struct core *core, uintptr_t word, enum sim_access access)
 {
     struct line *line = line_of(word);
     const uint32_t me = (uint32_t)(core - sim.cores);
     const uint64_t bit = 1ULL << (me % 64);
-    const bool mine = writes ? line->writer == me + 1 && line->readers == bit : line->readers & bit;
-    uint64_t cost = sim.costs.line_own_ns;
+    const bool writes = access != SIM_LOAD;
+    const bool has = (line->readers[me / 64] & bit) != 0;
 
-    if (!mine && line->writer != 0) {
-        cost = sim.cores[line->writer - 1].node == core->node ? sim.costs.line_near_ns
-                                                              : sim.costs.line_far_ns;
+    core->clock_ns += access == SIM_LOAD    ? sim.costs.load_ns
+                      : access == SIM_STORE ? sim.costs.store_ns
+                                            : sim.costs.exchange_ns;
+    if (line->writer != 0 && (writes ? line->writer != me + 1 || line->shared : !has)) {
+        const bool near = sim.cores[line->writer - 1].node == core->node;
+        const uint64_t move_ns = near ? sim.costs.line_near_ns : sim.costs.line_far_ns;
+        if (access == SIM_LOAD && line->shared) {
+            core->clock_ns += move_ns; /* copies of a clean line do not wait for one another */
+        } else {
+            /* A plain store waits in the store buffer; only the line's next user waits for it. */
+            line->free_ns =
+                (core->clock_ns > line->free_ns ? core->clock_ns : line->free_ns) + move_ns;
+            core->clock_ns = access == SIM_STORE ? core->clock_ns : line->free_ns;
+        }
     }
     if (writes) {
+        memset(line->readers, 0, sizeof line->readers);
         line->writer = me + 1;
-        line->readers = bit;
-    } else {
-        line->readers |= bit;
+        line->shared = false;
+    } else if (line->writer != me + 1) {
+        line->shared = true;
     }
-    return cost;
+    line->readers[me / 64] |= bit;
 }
 
-void sim_touch(uintptr_t word, int writes)
+void sim_charge(uintptr_t word, enum sim_access access)
+{
+    struct core *core = sim.current;
+    if (core != NULL && !sim.frozen) {
+        line_charge(core, word, access);
+    }
+}
+
+void sim_touch(uintptr_t word, enum sim_access access)
 {
     struct core *core = sim.current;
     if (core == NULL || sim.frozen) {
         return; /* outside: building and tearing down */
     }
-    core->clock_ns += line_cost(core, word, writes);
+    line_charge(core, word, access);
     if (sim.costs.preempt_per_million > 0 &&
         sim_random() % 1000000 < sim.costs.preempt_per_million) {
         core->clock_ns += sim_random() % sim.costs.preempt_ns;
@@ -379,11 +403,11 @@ void rt_set_self(void *self)
 void rt_park(struct nu_parker *parker, uint32_t expected, uint64_t timeout_ns)
 {
     struct core *core = sim.current;
-    sim_work(sim.costs.wake_call_ns);
+    sim_work(sim.costs.sleep_call_ns);
     if (atomic_load(&parker->word) != expected) {
         return;
     }
-    sim_trace("sleep", timeout_ns);
+    sim_trace("idle", timeout_ns);
     core->parker = parker;
     core->state = CORE_ASLEEP;
     if (timeout_ns != 0) {

@@ -9,17 +9,23 @@
 /* Virtual cores in virtual time. Every core is a coroutine with a clock of its own; the one whose
  * clock is behind runs. All chance comes from one seed, so a seed is a run.
  *
- * Costs are nanoseconds measured on the development machine or taken from the literature; they are
- * parameters of the model, not claims about a machine. */
+ * Every access to a shared word is charged by who had its cache line; transfers of one line queue
+ * up behind one another, so a line that many write costs each of them more. */
 struct sim_costs {
-    uint32_t line_own_ns, line_near_ns,
-        line_far_ns; /* cache line: mine, another core's, another node's */
+    uint32_t load_ns, store_ns, exchange_ns; /* on a line this core has */
+    uint32_t line_near_ns, line_far_ns;      /* from another core of the node; of another node */
     uint32_t clock_ns, pause_ns, give_way_ns;
     uint32_t wake_call_ns;             /* of the waker: the futex call */
+    uint32_t sleep_call_ns;            /* of the sleeper, until it is off the core */
     uint32_t wake_min_ns, wake_max_ns; /* until the woken runs */
-    uint32_t preempt_per_million;      /* chance at an access */
-    uint32_t preempt_ns;               /* at most */
+    uint32_t dispatch_ns; /* instructions of a morsel's dispatch that touch no shared line */
+    uint32_t remote_row_per_cent; /* time of a row of another node against one at home */
+    uint32_t preempt_per_million; /* chance at an access */
+    uint32_t preempt_ns;          /* at most */
 };
+
+/* Nanoseconds as bench_costs prints them; what one machine cannot measure says so (sim_costs.c). */
+extern const struct sim_costs sim_measured_costs;
 
 enum { SIM_CORES_MAX = 576 }; /* 512 workers and some clients */
 

@@ -5,6 +5,7 @@
  *   morsel-sim --table              policies against inputs and core counts
  *
  * Exit code 0 when every invariant held. */
+#include "sim_core.h"
 #include "sim_model.h"
 
 #include <inttypes.h>
@@ -42,13 +43,32 @@ static int run_seeds(uint64_t count)
     return failed != 0;
 }
 
+static void print_race(const struct sim_race *race, const struct sim_result *result)
+{
+    static const char *const policies[] = {"default", "numa", "steal", "shared", "static"};
+    const uint64_t units = result->units_local + result->units_remote;
+    printf("%-8s %-7s %6" PRIu32 " %6" PRIu32 " %10.3f %10.3f %8" PRIu64 " %9.2f %7.2f%% %8" PRIu64
+           " %s\n",
+           sim_input_name(race->input), policies[race->policy], race->cores, race->nodes,
+           (double)result->makespan_ns / 1e6,
+           (double)result->makespan_ns / (double)result->bound_ns, result->steals,
+           (double)result->steals * 1e6 / ((double)race->cores * (double)result->longest_ns),
+           units > 0 ? 100.0 * (double)result->units_remote / (double)units : 0, result->parks,
+           result->failure);
+    fflush(stdout);
+}
+
+static void print_heads(void)
+{
+    printf("%-8s %-7s %6s %6s %10s %10s %8s %9s %8s %8s\n", "input", "policy", "cores", "nodes",
+           "ms", "over bound", "steals", "/(P Tinf)", "remote", "parks");
+}
+
 static int run_table(void)
 {
-    static const char *const policies[] = {"numa", "steal", "shared", "static"};
-    static const uint32_t cores[] = {2, 8, 32, 128, 512};
+    static const uint32_t cores[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
     int failed = 0;
-    printf("%-8s %-7s %6s %6s %9s %8s %8s %8s\n", "input", "policy", "cores", "nodes", "over bound",
-           "steals", "remote", "parks");
+    print_heads();
     for (uint32_t input = 0; input < SIM_INPUT_COUNT; input++) {
         for (uint32_t c = 0; c < sizeof cores / sizeof cores[0]; c++) {
             for (uint32_t policy = 0; policy < 4; policy++) {
@@ -60,19 +80,38 @@ static int run_table(void)
                     .input = (enum sim_input)input};
                 struct sim_result result;
                 sim_race(&race, &result);
-                const uint64_t units = result.units_local + result.units_remote;
-                printf("%-8s %-7s %6" PRIu32 " %6" PRIu32 " %9.3f %8" PRIu64 " %7.2f%% %8" PRIu64
-                       " %s\n",
-                       sim_input_name(race.input), policies[policy], race.cores, race.nodes,
-                       (double)result.makespan_ns / (double)result.bound_ns, result.steals,
-                       units > 0 ? 100.0 * (double)result.units_remote / (double)units : 0,
-                       result.parks, result.failure);
-                fflush(stdout);
+                print_race(&race, &result);
                 failed |= result.failure[0] != '\0';
             }
         }
     }
     return failed;
+}
+
+/* --race INPUT POLICY CORES NODES [SEED] */
+static int run_race(int argc, char **argv)
+{
+    struct sim_race race = {.seed = argc > 6 ? strtoull(argv[6], NULL, 10) : 1,
+                            .cores = (uint32_t)strtoul(argv[4], NULL, 10),
+                            .nodes = (uint32_t)strtoul(argv[5], NULL, 10),
+                            .phases_print = true};
+    struct sim_result result;
+    while (race.input < SIM_INPUT_COUNT && strcmp(sim_input_name(race.input), argv[2]) != 0) {
+        race.input++;
+    }
+    race.policy = strcmp(argv[3], "steal") == 0    ? EXEC_POLICY_STEAL
+                  : strcmp(argv[3], "shared") == 0 ? EXEC_POLICY_SHARED
+                  : strcmp(argv[3], "static") == 0 ? EXEC_POLICY_STATIC
+                                                   : EXEC_POLICY_NUMA;
+    if (race.input == SIM_INPUT_COUNT || race.cores == 0 || race.cores > 512 || race.nodes == 0 ||
+        race.nodes > 8 || race.nodes > race.cores) {
+        return 2;
+    }
+    sim_print_trace(strcmp(argv[argc - 1], "--trace") == 0);
+    sim_race(&race, &result);
+    print_heads();
+    print_race(&race, &result);
+    return result.failure[0] != '\0';
 }
 
 int main(int argc, char **argv)
@@ -86,6 +125,9 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "--table") == 0) {
         return run_table();
+    }
+    if (argc >= 6 && strcmp(argv[1], "--race") == 0) {
+        return run_race(argc, argv);
     }
     fprintf(stderr, "usage: morsel-sim --seed N [--trace] | --seeds N | --table\n");
     return 2;

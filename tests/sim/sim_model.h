@@ -2,35 +2,35 @@
 #define TESTS_SIM_SIM_MODEL_H
 
 #include "exec/job_spec.h"
-#include "sim_core.h"
+#include "sim_input.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Jobs in the virtual world, run by the dispatcher of exec/sched, and what must hold of them. */
-
-enum sim_input {
-    SIM_UNIFORM, /* every unit costs the same */
-    SIM_ZIPF,    /* unit i costs 1 / (1 + i / 64): heavy at one end */
-    SIM_GIANT,   /* one unit costs as much as ten morsels, the others the same */
-    SIM_INPUT_COUNT
-};
-const char *sim_input_name(enum sim_input input);
 
 /* What a run was like. */
 struct sim_result {
     uint64_t makespan_ns; /* start of the first job to finish of the last */
-    uint64_t bound_ns;    /* max(T1 / P, longest unit): no schedule is faster */
-    uint64_t work_ns;     /* T1 */
+    uint64_t bound_ns;    /* sum over the phases of max(T1 / P, longest unit): none is faster */
+    uint64_t work_ns;     /* T1, every row at home */
+    uint64_t longest_ns;  /* T_inf: sum over the phases of the longest unit */
     uint64_t morsels, steals, units_local, units_remote, parks;
+    uint64_t cancel_max_ns; /* from a cancel to the job's end, the longest */
     uint64_t trace_hash;
     char failure[200]; /* the first invariant that did not hold; empty: all held */
 };
 
-/* One pipeline over rows spread over all nodes, 100 morsels a core. */
+/* One job of four phases, as a join with an aggregate: build and directory (partitions), probe (100
+ * morsels a core), merge (partitions). Alone on the machine. */
 struct sim_race {
     uint64_t seed;
     uint32_t cores, nodes;
     enum exec_policy policy;
     enum sim_input input;
-    bool skewed; /* all rows on node 0 */
+    bool skewed;         /* all rows on node 0 */
+    uint32_t work_scale; /* per cent of the usual work; 0: 100 */
+    bool phases_print;   /* says where the time went */
 };
 void sim_race(const struct sim_race *race, struct sim_result *result);
 

@@ -8,11 +8,18 @@
 #include <stdint.h>
 
 #define SCHED_RT_REPLACED 1
-#define SCHED_TOUCH(word, writes) sim_touch((uintptr_t)(word), (writes))
 
+enum sim_access { SIM_LOAD, SIM_STORE, SIM_EXCHANGE };
 /* An access to a shared word: charges the core for the cache line and may let other cores go first.
  */
-void sim_touch(uintptr_t word, int writes);
+void sim_touch(uintptr_t word, enum sim_access access);
+/* One that orders nothing is only charged. */
+void sim_charge(uintptr_t word, enum sim_access access);
+#define SCHED_TOUCH_LOAD(word) sim_touch((uintptr_t)(word), SIM_LOAD)
+#define SCHED_TOUCH_EXCHANGE(word) sim_touch((uintptr_t)(word), SIM_EXCHANGE)
+#define SCHED_CHARGE_LOAD(word) sim_charge((uintptr_t)(word), SIM_LOAD)
+#define SCHED_CHARGE_STORE(word) sim_charge((uintptr_t)(word), SIM_STORE)
+#define SCHED_CHARGE_EXCHANGE(word) sim_charge((uintptr_t)(word), SIM_EXCHANGE)
 
 uint64_t rt_now_ns(void);
 void rt_park(struct nu_parker *parker, uint32_t expected, uint64_t timeout_ns);
