@@ -31,3 +31,16 @@ target_include_directories(bench_lanes PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMA
 target_link_libraries(bench_lanes PRIVATE morsel_exec morsel_numa morsel_flags)
 add_test(NAME bench/lanes COMMAND bench_lanes)
 set_tests_properties(bench/lanes PROPERTIES LABELS "exec;bench" TIMEOUT 60)
+
+# Whole jobs on the engine.
+foreach(name policies workers)
+  add_executable(bench_${name} bench/bench_${name}.c bench/bench_engine.c)
+  target_include_directories(bench_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(bench_${name} PRIVATE exec_test_support morsel_exec morsel_numa morsel_flags)
+  add_test(NAME bench/${name} COMMAND bench_${name} smoke)
+  set_tests_properties(bench/${name} PROPERTIES LABELS "exec;bench" TIMEOUT 120)
+endforeach()
+
+# Constants of the simulator; not run by ctest: it measures the machine, there is nothing to break.
+add_executable(bench_costs bench/bench_costs.c)
+target_link_libraries(bench_costs PRIVATE morsel_numa morsel_flags numa)

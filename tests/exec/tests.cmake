@@ -28,6 +28,9 @@ morsel_test(exec spec_check LABELS unit LINKS exec_test_support)
 morsel_test(exec sched_heap LABELS unit)
 target_link_options(test_sched_heap PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc)
+morsel_test(exec engine_heap LABELS unit LINKS exec_test_support)
+target_link_options(test_engine_heap PRIVATE
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc)
 morsel_test(exec sched_jobs LABELS unit)
 morsel_test(exec table LABELS unit)
 morsel_test(exec dictionary LABELS unit)

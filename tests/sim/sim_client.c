@@ -23,6 +23,7 @@ void client_cancel(void *argument)
         job->cancel_ns = sim_now_ns();
         sim_trace("cancel", (uint64_t)(job - model.jobs));
         sched_job_cancel(&job->sched);
+        job->cancel_over_ns = sim_now_ns();
     }
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK_BYTES = 64 << 10, LINES_MAX = 1 << 16 };
+enum { STACK_BYTES = 64 << 10, LINES_MAX = 1 << 18 };
 
 enum core_state { CORE_READY, CORE_ASLEEP, CORE_OVER };
 
@@ -33,6 +33,7 @@ struct core {
 /* A cache line: who wrote it last, who has read it since, and until when it is on its way. */
 struct line {
     uintptr_t key;
+    uint64_t world;  /* of which it is; of another: not in use */
     uint32_t writer; /* core + 1 */
     bool shared;     /* another has read it since */
     uint64_t free_ns;
@@ -49,10 +50,12 @@ static struct {
     struct sim_context outside;
     struct core *heap[SIM_CORES_MAX]; /* ready or timed cores but the current, by clock */
     uint32_t heap_count;
-    struct line lines[LINES_MAX];
     uint32_t line_count;
     unsigned char *stacks;
 } sim;
+
+static struct line lines[LINES_MAX]; /* hash table, linear probing */
+static uint64_t world;               /* counts sim_begin */
 
 /* ---- chance and trace -------------------------------------------------------------------------
  */
@@ -244,6 +247,7 @@ void sim_begin(uint64_t seed, const struct sim_costs *costs)
     }
     const bool print = sim.print;
     memset(&sim, 0, sizeof sim);
+    world++;
     sim.print = print;
     sim.stacks = stacks;
     sim.costs = *costs;
@@ -302,16 +306,15 @@ static struct line *line_of(uintptr_t word)
 {
     const uintptr_t key = word / 128 + 1;
     uint32_t place = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 40) % LINES_MAX;
-    while (sim.lines[place].key != key) {
-        if (sim.lines[place].key == 0) {
-            assert(sim.line_count < LINES_MAX / 2);
-            sim.line_count++;
-            sim.lines[place].key = key;
-            break;
-        }
+    while (lines[place].world == world && lines[place].key != key) {
         place = (place + 1) % LINES_MAX;
     }
-    return &sim.lines[place];
+    if (lines[place].world != world) {
+        assert(sim.line_count < LINES_MAX / 2);
+        sim.line_count++;
+        lines[place] = (struct line){.key = key, .world = world};
+    }
+    return &lines[place];
 }
 
 /* Charges the core for an access; a line it does not have comes from its last writer, once whoever

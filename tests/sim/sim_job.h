@@ -42,7 +42,7 @@ struct model_job {
     uint32_t pipeline_count, finished;
     uint32_t inside, inside_max;
     uint64_t start_ns, end_ns, work_ns;
-    uint64_t cancel_ns, last_run_ns; /* when cancelled (0: not), when a morsel last began */
+    uint64_t cancel_ns, cancel_over_ns; /* when cancelled (0: not), when that call returned */
     bool started;
 };
 
@@ -57,6 +57,7 @@ struct model {
     struct sim_result *result;
     uint64_t seed;
     uint64_t sleep_max_ns;
+    uint64_t begin_max_ns; /* a morsel begins this long after its job's cancel at most */
     uint64_t asleep_beside_work_ns[SIM_CORES_MAX];     /* since when; 0: not */
     struct exec_worker_counters before[SIM_CORES_MAX]; /* for the trace: figures at the last run */
 };

@@ -2,7 +2,8 @@
  *
  *   morsel-sim --seed N [--trace]   one run of everything at once; the last line is `trace HASH`
  *   morsel-sim --seeds N            runs 1..N, says which seeds fail
- *   morsel-sim --table              policies against inputs and core counts
+ *   morsel-sim --table              policies against inputs, cores and nodes
+ *   morsel-sim --race INPUT POLICY CORES NODES [SEED] [--trace]   one of them, phase by phase
  *
  * Exit code 0 when every invariant held. */
 #include "sim_core.h"
@@ -64,25 +65,36 @@ static void print_heads(void)
            "ms", "over bound", "steals", "/(P Tinf)", "remote", "parks");
 }
 
+static int table_rows(enum sim_input input, uint32_t cores, uint32_t nodes)
+{
+    int failed = 0;
+    for (uint32_t policy = 0; policy < 4; policy++) {
+        const struct sim_race race = {.seed = 1,
+                                      .cores = cores,
+                                      .nodes = nodes,
+                                      .policy = EXEC_POLICY_NUMA + policy,
+                                      .input = input};
+        struct sim_result result;
+        sim_race(&race, &result);
+        print_race(&race, &result);
+        failed |= result.failure[0] != '\0';
+    }
+    return failed;
+}
+
+/* By cores, 16 of them a node up to 8 nodes; then by nodes, with 64 cores. */
 static int run_table(void)
 {
-    static const uint32_t cores[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
     int failed = 0;
     print_heads();
-    for (uint32_t input = 0; input < SIM_INPUT_COUNT; input++) {
-        for (uint32_t c = 0; c < sizeof cores / sizeof cores[0]; c++) {
-            for (uint32_t policy = 0; policy < 4; policy++) {
-                const struct sim_race race = {
-                    .seed = 1,
-                    .cores = cores[c],
-                    .nodes = cores[c] >= 32 ? cores[c] / 16 > 8 ? 8 : cores[c] / 16 : 1,
-                    .policy = EXEC_POLICY_NUMA + policy,
-                    .input = (enum sim_input)input};
-                struct sim_result result;
-                sim_race(&race, &result);
-                print_race(&race, &result);
-                failed |= result.failure[0] != '\0';
-            }
+    for (enum sim_input input = 0; input < SIM_INPUT_COUNT; input++) {
+        for (uint32_t cores = 1; cores <= 512; cores *= 2) {
+            failed |= table_rows(input, cores, cores <= 16 ? 1 : cores >= 128 ? 8 : cores / 16);
+        }
+    }
+    for (enum sim_input input = 0; input < SIM_INPUT_COUNT; input++) {
+        for (uint32_t nodes = 1; nodes <= 8; nodes *= 2) {
+            failed |= nodes != 4 ? table_rows(input, 64, nodes) : 0; /* 4: above */
         }
     }
     return failed;
@@ -129,6 +141,7 @@ int main(int argc, char **argv)
     if (argc >= 6 && strcmp(argv[1], "--race") == 0) {
         return run_race(argc, argv);
     }
-    fprintf(stderr, "usage: morsel-sim --seed N [--trace] | --seeds N | --table\n");
+    fprintf(stderr, "usage: morsel-sim --seed N [--trace] | --seeds N | --table | --race INPUT "
+                    "POLICY CORES NODES [SEED] [--trace]\n");
     return 2;
 }

@@ -10,6 +10,8 @@
 /* Asleep beside work of its own node; more where whoever queued it may be preempted before it has
  * woken anybody. */
 static const uint64_t MODEL_SLEEP_MAX_NS = 1000000;
+/* From a look at the cancel flag to the morsel. */
+static const uint64_t MODEL_BEGIN_MAX_NS = 100000;
 enum { MODEL_SLEEP_PREEMPTIONS = 3, MODEL_NOISE_PER_CENT = 20 };
 
 static const uint64_t MODEL_MORSEL_MAX_NS = 2000000;
@@ -84,6 +86,11 @@ static enum sched_outcome model_run(struct sched_pipeline *sched, uint32_t worke
     uint64_t take = model_fit(pipeline, begin, want, time_ns);
     enum sched_outcome outcome = SCHED_RAN;
 
+    if (pipeline->job->cancel_over_ns != 0 &&
+        sim_now_ns() > pipeline->job->cancel_over_ns + model.begin_max_ns) {
+        model_fail("a morsel began %" PRIu64 " ns after its job's cancel",
+                   sim_now_ns() - pipeline->job->cancel_over_ns);
+    }
     if (++pipeline->job->inside > pipeline->job->inside_max) {
         pipeline->job->inside_max = pipeline->job->inside;
     }
@@ -108,7 +115,6 @@ static enum sched_outcome model_run(struct sched_pipeline *sched, uint32_t worke
     sim_work(sim_measured_costs.dispatch_ns);
     model_trace_source(worker, range);
     sim_trace("run", begin);
-    pipeline->job->last_run_ns = sim_now_ns();
     uint64_t cost_ns = model_cost(pipeline, begin, begin + take);
     if (outcome == SCHED_BLOCKED) {
         range->cursor = (void *)(uintptr_t)(begin + take + 1);
@@ -281,8 +287,10 @@ void model_begin(struct sim_result *result, uint64_t seed, const struct sim_cost
     model.remote_per_cent = costs->remote_row_per_cent;
     model.noise_per_cent = MODEL_NOISE_PER_CENT;
     model.sleep_max_ns = MODEL_SLEEP_MAX_NS;
+    model.begin_max_ns = MODEL_BEGIN_MAX_NS;
     if (costs->preempt_per_million > 0) {
         model.sleep_max_ns += MODEL_SLEEP_PREEMPTIONS * (uint64_t)costs->preempt_ns;
+        model.begin_max_ns += MODEL_SLEEP_PREEMPTIONS * (uint64_t)costs->preempt_ns;
     }
     sim_begin(seed, costs);
 }

@@ -39,4 +39,12 @@ void sim_race(const struct sim_race *race, struct sim_result *result);
  * slow cores, preemption, late wakes. */
 void sim_chaos(uint64_t seed, struct sim_result *result);
 
+/* Fairness on 8 cores of 2 nodes. Equal jobs submitted at once: when the slowest ends, and when all
+ * would if they shared evenly. A short job that comes when a long one has run for 200 ms, and the
+ * same alone. A job cancelled beside another: until it has ended. */
+void sim_fair_equal(uint64_t seed, uint32_t jobs, double *slowest_ms, double *fair_ms,
+                    struct sim_result *result);
+void sim_fair_short(uint64_t seed, double *beside_ms, double *alone_ms, struct sim_result *result);
+void sim_cancel(uint64_t seed, double *latency_ms, struct sim_result *result);
+
 #endif

@@ -98,3 +98,38 @@ Test(sim, steals_do_not_grow_with_the_work)
     cr_assert_lt(fourfold.steals, 2 * once.steals, "%lu then %lu", (unsigned long)once.steals,
                  (unsigned long)fourfold.steals);
 }
+
+Test(sim, equal_jobs_end_together)
+{
+    struct sim_result result;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        double slowest_ms, fair_ms;
+        sim_fair_equal(seed, 20, &slowest_ms, &fair_ms, &result);
+        cr_assert_str_empty(result.failure, "%s", result.failure);
+        cr_assert_lt(slowest_ms, 1.1 * fair_ms, "%f ms, fair is %f ms", slowest_ms, fair_ms);
+    }
+}
+
+Test(sim, a_short_job_beside_a_long_one_is_slowed_by_a_small_factor)
+{
+    struct sim_result result;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        double beside_ms, alone_ms;
+        sim_fair_short(seed, &beside_ms, &alone_ms, &result);
+        cr_assert_str_empty(result.failure, "%s", result.failure);
+        cr_assert_lt(beside_ms, 3 * alone_ms, "%f ms, alone %f ms", beside_ms, alone_ms);
+    }
+}
+
+/* A morsel of 2 ms may be under way for it, and one of another job on each worker that holds some
+ * of its ranges. */
+Test(sim, a_cancelled_job_ends_soon)
+{
+    struct sim_result result;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        double latency_ms;
+        sim_cancel(seed, &latency_ms, &result);
+        cr_assert_str_empty(result.failure, "%s", result.failure);
+        cr_assert_lt(latency_ms, 6, "%f ms", latency_ms);
+    }
+}

@@ -4,7 +4,7 @@ if(NOT MORSEL_SANITIZE STREQUAL "thread")
   file(GLOB sim_sched_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/exec/sched/*.c)
   add_library(sim_support STATIC ${sim_sched_sources} sim/sim_core.c sim/sim_switch.c
                                  sim/sim_costs.c sim/sim_input.c sim/sim_model.c sim/sim_client.c
-                                 sim/sim_race.c sim/sim_chaos.c)
+                                 sim/sim_race.c sim/sim_chaos.c sim/sim_fair.c)
   target_compile_definitions(sim_support PUBLIC SCHED_RT_HEADER="sim_rt.h")
   target_include_directories(sim_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/sim ${CMAKE_SOURCE_DIR}/exec
                                                 ${CMAKE_SOURCE_DIR}/exec/include)
