@@ -186,6 +186,37 @@ void sched_pipeline_close(struct sched_pipeline *pipeline)
     pipeline_unguard(pipeline);
 }
 
+/* Policy static: the ranges one after another, cut into as many equal shares as the job may have
+ * workers, one for each. */
+static void pipeline_queue_shares(struct sched_pipeline *pipeline, const struct sched_range *ranges,
+                                  uint32_t range_count, uint64_t units)
+{
+    struct sched *sched = pipeline->job->sched;
+    const uint64_t align = pipeline->unit_align > 0 ? pipeline->unit_align : 1;
+    const uint32_t cap = pipeline->job->workers_max;
+    const uint32_t shares = cap > 0 && cap < sched->worker_count ? cap : sched->worker_count;
+    uint64_t before = 0;
+    uint32_t lane = 0;
+
+    for (uint32_t i = 0; i < range_count; i++) {
+        struct sched_range part = ranges[i];
+        while (part.begin < ranges[i].end) {
+            uint64_t share_end = (uint64_t)((double)units * (lane + 1) / shares);
+            while (before >= share_end && lane + 1 < shares) {
+                lane++;
+                share_end = (uint64_t)((double)units * (lane + 1) / shares);
+            }
+            const uint64_t room = share_end > before ? share_end - before : 1;
+            const uint64_t end = (part.begin + room + align - 1) / align * align;
+            const bool whole = part.serial != 0 || lane + 1 == shares || end > ranges[i].end;
+            part.end = whole ? ranges[i].end : end;
+            before += part.end - part.begin;
+            pipeline_queue(sched, lane, &part);
+            part.begin = part.end;
+        }
+    }
+}
+
 /* All ranges of a pipeline at once: the slot is asked for once, and each node told at its first
  * range and after its last. False: the job waits for a slot, nothing is queued. */
 static bool pipeline_queue_all(struct sched_pipeline *pipeline, const struct sched_range *ranges,
@@ -199,6 +230,11 @@ static bool pipeline_queue_all(struct sched_pipeline *pipeline, const struct sch
     for (uint32_t i = 0; i < range_count; i++) {
         assert(ranges[i].begin < ranges[i].end && ranges[i].pipeline == pipeline);
         units += ranges[i].end - ranges[i].begin;
+    }
+    if (policy == EXEC_POLICY_STATIC) {
+        at_add(&pipeline->units_left, units);
+        pipeline_queue_shares(pipeline, ranges, range_count, units);
+        return true;
     }
     if (policy == EXEC_POLICY_STEAL) {
         at_store_relaxed(&sched->blind, true);
@@ -228,11 +264,8 @@ static bool pipeline_queue_all(struct sched_pipeline *pipeline, const struct sch
 void sched_pipeline_start(struct sched_pipeline *pipeline, const struct sched_range *ranges,
                           uint32_t range_count)
 {
-    const struct slots *slots = &pipeline->job->sched->slots;
-
     sched_pipeline_open(pipeline);
-    if (range_count < 2 || slots_policy_of(slots, pipeline->job) == EXEC_POLICY_STATIC ||
-        !pipeline_queue_all(pipeline, ranges, range_count)) {
+    if (range_count < 2 || !pipeline_queue_all(pipeline, ranges, range_count)) {
         for (uint32_t i = 0; i < range_count; i++) {
             sched_pipeline_add(pipeline, &ranges[i]);
         }
