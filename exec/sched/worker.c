@@ -2,7 +2,7 @@
 
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
-#include "sched/morsel.h"
+#include "sched/morsel_length.h"
 #include "sched/pipeline.h"
 #include "sched/probes.h"
 #include "sched/rt.h"

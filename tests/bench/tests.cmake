@@ -43,4 +43,4 @@ endforeach()
 
 # Constants of the simulator; not run by ctest: it measures the machine, there is nothing to break.
 add_executable(bench_costs bench/bench_costs.c)
-target_link_libraries(bench_costs PRIVATE morsel_numa morsel_flags numa)
+target_link_libraries(bench_costs PRIVATE morsel_numa morsel_flags Threads::Threads)

@@ -12,7 +12,7 @@ function(morsel_e2e name)
     RUN_SERIAL ON ENVIRONMENT "MORSEL_BUILD=${CMAKE_BINARY_DIR};PYTHONUNBUFFERED=1;PYTHONDONTWRITEBYTECODE=1")
 endfunction()
 
-foreach(name main_job daemon tables phases bad_input trap_texts)
+foreach(name main_job daemon idle tables phases bad_input trap_texts)
   morsel_e2e(${name})
 endforeach()
 morsel_e2e(streaming TIMEOUT 900)

@@ -6,7 +6,7 @@
 #include "explore.h"
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
-#include "sched/morsel.h"
+#include "sched/morsel_length.h"
 #include "sched/pipeline.h"
 #include "sched/worker.h"
 

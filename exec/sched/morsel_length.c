@@ -1,4 +1,4 @@
-#include "sched/morsel.h"
+#include "sched/morsel_length.h"
 
 #include "sched/atomics.h"
 

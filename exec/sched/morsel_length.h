@@ -1,5 +1,5 @@
-#ifndef EXEC_SCHED_MORSEL_H
-#define EXEC_SCHED_MORSEL_H
+#ifndef EXEC_SCHED_MORSEL_LENGTH_H
+#define EXEC_SCHED_MORSEL_LENGTH_H
 
 #include "sched/dispatcher.h"
 #include "sched/worker.h"
