@@ -11,7 +11,7 @@ static uint32_t K_FN(pack)(const void *data, uint32_t first, uint64_t present, u
 
     for (uint32_t i = 0; i < count; i++) {
         packed[kept] = values[i];
-        kept += present >> i & 1;
+        kept += (uint32_t)(present >> i & 1);
     }
     return kept;
 }
