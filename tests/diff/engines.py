@@ -128,7 +128,7 @@ class Lite:
         except NotInLite:
             return None
         except (sqlite3.OperationalError, sqlite3.DataError, OverflowError) as error:
-            if any(word in str(error) for word in ("integer overflow", "too large", "user-defined")):
+            if any(word in str(error) for word in ("integer overflow", "too large", "too big", "user-defined")):
                 return None
             raise RuntimeError(f"{error}: {said}") from error
 

@@ -428,7 +428,7 @@ def say_cast_lite(e, a, frm, to):
 def say_term(e, lang):
     """As a key of an order or a group, where a bare number would mean a column."""
     sql = say(e, lang)
-    return f"CASE WHEN 1 THEN {sql} END" if lang == "lite" and sql.lstrip("-").isdigit() else sql
+    return f"CASE WHEN 1 THEN {sql} END" if lang == "lite" and sql.strip("()-+ ").isdigit() else sql
 
 
 def say(e, lang):
