@@ -112,6 +112,7 @@ static void job_init(struct exec_job *job, struct exec_engine *engine,
     if (spec->options.hash_bits != 0 && spec->options.hash_bits < 64) {
         job->context.hash_bits_kept = spec->options.hash_bits;
     }
+    job->context.plain_float_sums = spec->options.plain_float_sums;
     job->context.topology = &engine->topology;
     job->context.probe_mode = spec->options.probe_mode == EXEC_PROBE_DEFAULT
                                   ? engine->config.probe_mode

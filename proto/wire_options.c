@@ -101,6 +101,17 @@ static enum exec_code morsel_rows_set(const struct wire_reader *reader, const ch
     return count_read(reader, "morsel_rows", "rows", value, &options->morsel_rows);
 }
 
+static enum exec_code float_sum_set(const struct wire_reader *reader, const char *value,
+                                    struct exec_job_options *options)
+{
+    options->plain_float_sums = strcmp(value, "plain") == 0;
+    if (options->plain_float_sums || strcmp(value, "exact") == 0) {
+        return EXEC_OK;
+    }
+    return wire_fail(reader, EXEC_BAD_SPEC,
+                     "options.settings[\"float_sum\"]: '%.64s' is not exact or plain", value);
+}
+
 static enum exec_code hash_bits_set(const struct wire_reader *reader, const char *value,
                                     struct exec_job_options *options)
 {
@@ -112,10 +123,8 @@ static const struct {
     enum exec_code (*set)(const struct wire_reader *reader, const char *value,
                           struct exec_job_options *options);
 } settings[] = {
-    {"policy", policy_set},
-    {"probe_mode", probe_mode_set},
-    {"morsel_rows", morsel_rows_set},
-    {"hash_bits", hash_bits_set},
+    {"policy", policy_set},       {"probe_mode", probe_mode_set}, {"morsel_rows", morsel_rows_set},
+    {"hash_bits", hash_bits_set}, {"float_sum", float_sum_set},
 };
 
 static enum exec_code setting_read(const struct wire_reader *reader, const char *key,
@@ -251,6 +260,9 @@ static bool settings_write(struct wire_memory *memory, const struct exec_job_opt
     }
     if (options->probe_mode != EXEC_PROBE_DEFAULT &&
         !setting_write(memory, "probe_mode", probe_mode_names[options->probe_mode], message)) {
+        return false;
+    }
+    if (options->plain_float_sums && !setting_write(memory, "float_sum", "plain", message)) {
         return false;
     }
     const struct {

@@ -88,6 +88,12 @@ enum exec_code source_apply_options(const struct cli_options *options, struct ex
                                  "routed",
                                  value);
             }
+        } else if (key == 9 && memcmp(text, "float_sum", 9) == 0) {
+            job->plain_float_sums = strcmp(value, "plain") == 0;
+            if (!job->plain_float_sums && strcmp(value, "exact") != 0) {
+                return EXEC_FAIL(err, EXEC_BAD_SPEC,
+                                 "--set float_sum=%.40s: expected exact or plain", value);
+            }
         } else if (key == 11 && memcmp(text, "morsel_rows", 11) == 0) {
             if (!cli_count_parse(value, UINT32_MAX, &count)) {
                 return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set morsel_rows=%.40s: expected a count",
@@ -95,11 +101,13 @@ enum exec_code source_apply_options(const struct cli_options *options, struct ex
             }
             job->morsel_rows = (uint32_t)count;
         } else if (options->server != NULL || !is_engine_key(text, (size_t)key)) {
-            return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set: unknown key '%.*s'%s", key, text,
-                             options->server != NULL
-                                 ? " (a server's jobs take policy, probe_mode and morsel_rows)"
-                                 : " (expected policy, probe_mode, morsel_rows, io_uring, workers, "
-                                   "memory_limit, job_memory, pool_reserve or topology_file)");
+            return EXEC_FAIL(
+                err, EXEC_BAD_SPEC, "--set: unknown key '%.*s'%s", key, text,
+                options->server != NULL
+                    ? " (a server's jobs take policy, probe_mode, float_sum and morsel_rows)"
+                    : " (expected policy, probe_mode, float_sum, morsel_rows, io_uring, "
+                      "workers, "
+                      "memory_limit, job_memory, pool_reserve or topology_file)");
         }
     }
     return EXEC_OK;

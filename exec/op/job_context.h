@@ -48,6 +48,7 @@ struct job_context {
     struct job_worker *workers;
     const struct nu_topology *topology; /* NULL: tests without an engine */
     enum exec_probe_mode probe_mode;    /* DEFAULT counts as AUTO */
+    bool plain_float_sums;              /* sums of floats may depend on the order of rows */
     uint32_t hash_bits_kept;            /* 64; tests cut the hash down to force collisions */
     struct job_totals *totals;          /* NULL: tests without an engine */
     struct sched_job *sched_job; /* stopped by the first failure; NULL: tests without a scheduler */

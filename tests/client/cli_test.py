@@ -142,6 +142,7 @@ class Cli(unittest.TestCase):
             (2, ["group", "orders.csv", "--agg", "count()", "--set", "colour=red"], "colour"),
             (2, ["group", "orders.csv", "--agg", "count()", "--set", "policy=red"], "numa"),
             (2, ["group", "orders.csv", "--agg", "count()", "--set", "io_uring=maybe"], "io_uring=maybe"),
+            (2, ["group", "orders.csv", "--agg", "count()", "--set", "float_sum=fast"], "exact or plain"),
             (2, ["group", "orders.csv", "--agg", "count()", "--out", "/nonexistent/x"], "/nonexistent/x"),
             (2, ["group", "orders.csv", "--agg", "count()", "--by", "id", "--order", "id using >"], "USING"),
             (2, ["group", "orders.csv", "--agg", "count()", "--where", "lower(city order by id) = 'x'"], "aggregate"),

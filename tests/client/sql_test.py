@@ -469,6 +469,11 @@ class Sql(unittest.TestCase):
             self.assertEqual(out, b"city,count\nOslo,2\n")
         out, _ = self.morsel("select column1 from t", "--table", "t=-", "--csv", "t=format:tsv|header:false", stdin=b"1\t2\n")
         self.assertEqual(out, b"column1\n2\n")
+        plain = "select sum(x) as s, avg(x) as a, sum(distinct x) as d from (values (1e16), (1e0), (-1e16)) t(x)"
+        out, _ = self.morsel(plain, "--set", "float_sum=plain")
+        self.assertEqual(out, b"s,a,d\n0,0,1\n")  # as they come, each step rounded; kept values are added exactly
+        out, _ = self.morsel(plain.replace(", avg(x) as a", ""), "--set", "float_sum=exact")
+        self.assertEqual(out, b"s,d\n1,1\n")
         self.assertIn("given twice", self.morsel("select 1", "--table", "a=-", "--table", "b=-", code=2, stdin=b"x\n1\n")[1])
         self.assertIn("stdin holds one", self.morsel("-f", "-", "--table", "b=-", code=2, stdin=b"select 1")[1])
         self.assertIn("cannot name stdin", self.morsel("select 1", "--table", "b=-", "--emit-plan", code=2, stdin=b"x\n")[1])
@@ -494,6 +499,9 @@ class Sql(unittest.TestCase):
                         self.expect(line, self.small, extra=server)
             below = ["--table", "o=server:o.csv", "--types", "o=day:date32;amount:float64", *server]
             self.expect("select city, sum(amount) from o group by city order by 1", below)
+            plain = "select sum(x) as s from (values (1e16), (1e0), (-1e16)) t(x)"
+            for way, total in (("plain", b"0"), ("exact", b"1")):
+                self.assertEqual(self.morsel(plain, "--set", "float_sum=" + way, *server)[0], b"s\n" + total + b"\n")
             self.assertIn("byte 8", self.morsel("select nope from o", *self.small, *server, code=2)[1])
             done = subprocess.run([MORSEL, "upload", "kept", self.root / "o.csv", *server], env=self.env)
             self.assertEqual(done.returncode, 0)

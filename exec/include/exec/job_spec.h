@@ -371,6 +371,7 @@ struct exec_job_options {
     uint32_t hash_bits; /* bits of every hash that are kept; 0: all 64. Forces collisions */
     enum exec_policy policy;
     enum exec_probe_mode probe_mode;
+    bool plain_float_sums; /* add floats as they come: less work, other last digits each time */
     bool explain;          /* bind and plan only; the text is the result */
     bool analyze;          /* run, drop the rows, explain with figures */
     bool profile;          /* time relations, see exec_job_relation; costs a clock read a batch */
