@@ -232,21 +232,37 @@ static enum push_result text_column(const struct group *group, struct pipe_run *
 
 struct distinct {
     _Alignas(16) unsigned char values[BATCH_ROWS * sizeof(vec_decimal)];
+    double seconds[BATCH_ROWS]; /* of pairs, whose values are doubles too */
     uint16_t source[BATCH_ROWS];
     unsigned char *tuples[BATCH_ROWS], *states[BATCH_ROWS];
 };
+
+static bool copy_column(const struct group_aggregate *aggregate, uint32_t column,
+                        const struct distinct *distinct, uint32_t count, struct nu_arena *scratch,
+                        void *values_out)
+{
+    const struct nu_arena_mark mark = nu_arena_mark(scratch);
+    struct vec values;
+
+    if (!row_gather(&aggregate->tuple, column, distinct->tuples, count, scratch, &values)) {
+        return false;
+    }
+    memcpy(values_out, values.data, count * exec_type_width((enum exec_type_kind)values.kind));
+    nu_arena_rewind(scratch, mark);
+    return true;
+}
 
 /* The set's values go through the kernel into one state, whose own memory stays in `scratch`.
  * false: out of memory. */
 static bool fill_state(const struct group_aggregate *aggregate, const unsigned char *row,
                        unsigned char *state, struct distinct *distinct, struct nu_arena *scratch)
 {
+    const bool is_pair = group_function(aggregate->measure.function)->form == GROUP_PAIR;
+    const void *const pair[2] = {distinct->values, distinct->seconds};
     struct tuple_cursor cursor = tuple_cursor_begin(aggregate, row);
     uint32_t count;
 
     do {
-        const struct nu_arena_mark mark = nu_arena_mark(scratch);
-        struct vec values;
         for (count = 0; count < BATCH_ROWS; count++) {
             distinct->tuples[count] = tuple_cursor_next(aggregate, &cursor);
             if (distinct->tuples[count] == NULL) {
@@ -255,14 +271,10 @@ static bool fill_state(const struct group_aggregate *aggregate, const unsigned c
             distinct->source[count] = (uint16_t)count;
             distinct->states[count] = state;
         }
-        if (!row_gather(&aggregate->tuple, 0, distinct->tuples, count, scratch, &values)) {
-            return false;
-        }
-        memcpy(distinct->values, values.data,
-               count * exec_type_width((enum exec_type_kind)values.kind));
-        nu_arena_rewind(scratch, mark);
-        if (!aggregate->kernel->update(distinct->values, distinct->source, count, distinct->states,
-                                       0, scratch)) {
+        if (!copy_column(aggregate, 0, distinct, count, scratch, distinct->values) ||
+            (is_pair && !copy_column(aggregate, 1, distinct, count, scratch, distinct->seconds)) ||
+            !aggregate->kernel->update(is_pair ? (const void *)pair : distinct->values,
+                                       distinct->source, count, distinct->states, 0, scratch)) {
             return false;
         }
     } while (count == BATCH_ROWS);

@@ -328,8 +328,7 @@ static bool row_counts(const struct group_aggregate *aggregate, const struct gro
                        uint32_t row)
 {
     const struct vec *inputs = &from->inputs[aggregate->input];
-    const bool pair = aggregate->measure.function == EXEC_AGG_ARG_MIN ||
-                      aggregate->measure.function == EXEC_AGG_ARG_MAX;
+    const bool pair = group_function(aggregate->measure.function)->argument_count == 2;
 
     if (aggregate->gate != UINT32_MAX) {
         const struct vec *gate = &from->inputs[aggregate->gate];

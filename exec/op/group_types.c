@@ -169,11 +169,11 @@ static enum exec_code settle_distinct(struct group_measure *measure, struct exec
     if (!measure->distinct) {
         return EXEC_OK;
     }
-    if (function->argument_count != 1) {
+    if (function->argument_count == 0) {
         return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "aggregate function %s distinct",
                          function->text);
     }
-    if (measure->other_count == 0) {
+    if (measure->other_count == 0 || function->form == GROUP_PAIR) {
         return EXEC_OK;
     }
     if (measure->other_count > 1 ||

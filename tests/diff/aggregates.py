@@ -89,7 +89,7 @@ def moments(word, arguments=1):
     text = real(word)
     # No correlation with a constant: NULL here, NaN in DuckDB.
     duck = (lambda m, a, distinct, order: f"NULLIF({text(m, a, distinct, order)}, CAST('nan' AS DOUBLE))") if word == "corr" else text
-    return {"duck": duck, "kind": of(k.F64), "takes": "number", "arguments": arguments, "distinct": arguments == 1, "exact": False,
+    return {"duck": duck, "kind": of(k.F64), "takes": "number", "arguments": arguments, "exact": False,
             "bound": 1e5 if arguments == 1 else 1e3, "lite": word}
 
 

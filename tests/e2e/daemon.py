@@ -84,6 +84,14 @@ class Daemon:
                 page[name] = float(value)
         return page
 
+    def wait_metric(self, name, wanted, **labels):
+        """What a job or a table held is given back just after its end is told."""
+        deadline = time.monotonic() + 5 * SLOW
+        while (value := self.metric_sum(name, **labels)) != wanted:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{name}{labels} is {value}, {wanted} was expected")
+            time.sleep(0.005)
+
     def metric_sum(self, name, **labels):
         total = 0.0
         for key, value in self.metrics().items():

@@ -103,7 +103,7 @@ class Limits(unittest.TestCase):
                     self.assertLess(time.monotonic() - begin, 1.0 * SLOW, name)
                     time.sleep(0.005)
                 print(f"{name}: cancelled after {time.monotonic() - begin:.3f} s")
-                self.assertEqual(daemon.metric_sum("morsel_memory_used_bytes", pool="jobs"), baseline, name)
+                daemon.wait_metric("morsel_memory_used_bytes", baseline, pool="jobs")
             data, _, _ = daemon.run(grouped(generated(1000)))
             self.assertEqual(rows(data)["n"].to_pylist(), [1000])
 
@@ -153,7 +153,7 @@ class Limits(unittest.TestCase):
             while daemon.metric_sum("morsel_jobs_running"):
                 self.assertLess(time.monotonic() - begin, 1.0 * SLOW)
                 time.sleep(0.005)
-            self.assertEqual(daemon.metric_sum("morsel_memory_used_bytes", pool="jobs"), 0)
+            daemon.wait_metric("morsel_memory_used_bytes", 0, pool="jobs")
 
 
 class ArrowLayouts(unittest.TestCase):
