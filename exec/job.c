@@ -295,6 +295,10 @@ static void job_end(struct exec_job *job, uint32_t worker)
     pthread_mutex_lock(&job->context.error_lock);
     job->context.is_over = true;
     const bool failed = job->context.error.code != EXEC_OK;
+    if (job->plan != NULL && (job->context.error.code == EXEC_OVERFLOW ||
+                              job->context.error.code == EXEC_BAD_ARGUMENT)) {
+        plan_name_columns(job->plan, &job->context.error);
+    }
     /* relaxed: who must see the error is told by `done`. Set under the lock, so that a cancel that
      * comes later finds the job ended. */
     atomic_store_explicit(&job->state, failed ? EXEC_JOB_FAILED : EXEC_JOB_SUCCEEDED,

@@ -54,9 +54,10 @@ const struct group_function *group_function(enum exec_aggregate_function functio
 
 struct group_measure {
     enum exec_aggregate_function function;
-    struct expr *argument; /* NULL for COUNT_STAR */
-    struct expr *filter;   /* boolean; NULL: every row */
-    struct exec_type type; /* of the result, from group_measure_bind */
+    struct expr *argument;   /* NULL for COUNT_STAR */
+    uint32_t argument_index; /* 1-based in the spec; 0: none */
+    struct expr *filter;     /* boolean; NULL: every row */
+    struct exec_type type;   /* of the result, from group_measure_bind */
     bool distinct;
     struct expr **others; /* the second argument, then the keys of the order */
     uint32_t other_count;

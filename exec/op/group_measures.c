@@ -317,6 +317,7 @@ enum push_result group_fail_overflow(const struct group *group, uint32_t m)
               group_function_name(measure->function),
               exec_type_text(expr_type(measure->argument), argument),
               exec_type_text(&measure->type, result));
+    err.expr = measure->argument_index;
     return group_fail(group, &err);
 }
 

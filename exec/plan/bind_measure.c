@@ -82,9 +82,11 @@ static enum exec_code bind_arguments(struct plan *plan, struct plan_rel *rel,
     if (rel->spec->u.aggregate.phase == EXEC_PHASE_FINAL) {
         return bind_final(plan, rel, spec, measure, err);
     }
-    if (spec->arg_count != 0 &&
-        bind_over(plan, rel, spec->args[0], &measure->argument, err) != EXEC_OK) {
-        return err->code;
+    if (spec->arg_count != 0) {
+        measure->argument_index = spec->args[0];
+        if (bind_over(plan, rel, spec->args[0], &measure->argument, err) != EXEC_OK) {
+            return err->code;
+        }
     }
     return bind_others(plan, rel, spec, measure, err);
 }

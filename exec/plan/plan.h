@@ -195,6 +195,10 @@ double plan_keys_selectivity(const struct key_side *left, const struct key_side 
 #define PLAN_SELECTIVITY_UNKNOWN (1.0 / 3) /* of a predicate nothing is known of */
 enum exec_code plan_prune(struct plan *plan, struct exec_error *err);
 
+/* Appends to the detail which columns of its input the expression err->expr of relation err->rel
+ * reads, four at most; nothing where it reads none. */
+void plan_name_columns(const struct plan *plan, struct exec_error *err);
+
 struct pipe *plan_add_pipe(struct plan *plan, struct op_source *source, struct exec_error *err);
 enum exec_code plan_append(struct plan *plan, const struct stream *stream, struct operator* op,
                            struct exec_error *err);
