@@ -403,7 +403,11 @@ def say_cast(e, a, lang):
     if frm.family == "ts" and (to == k.DATE or (to.family == "ts" and k.UNITS[to.unit] < k.UNITS[frm.unit])):  # rounds down
         unit = "day" if to == k.DATE else {"s": "second", "ms": "millisecond", "us": "microsecond"}[to.unit]
         return f"CAST(date_trunc('{unit}', {in_micros(a[0], frm)}) AS {to.duck})"
-    return f"{'TRY_CAST' if e.value else 'CAST'}({a[0]} AS {to.duck})"
+    word = "TRY_CAST" if e.value else "CAST"
+    if frm == k.TEXT and to.family == "int":  # an integer is written as one; DuckDB rounds '-11.0'
+        otherwise = "" if e.value else f" ELSE CAST(error('not an integer') AS {to.duck})"
+        return f"CASE WHEN {a[0]} IS NULL THEN NULL WHEN regexp_full_match({a[0]}, '\\s*[+-]?[0-9]+\\s*') THEN {word}({a[0]} AS {to.duck}){otherwise} END"
+    return f"{word}({a[0]} AS {to.duck})"
 
 
 def say_cast_lite(e, a, frm, to):
