@@ -1,9 +1,9 @@
 #include "wire_options.h"
 
+#include "proto/job_setting.h"
 #include "wire_types.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -11,19 +11,6 @@ enum {
     BATCH_BYTES_MAX = 16 << 20,
     NS_PER_S = 1000000000,
     SETTINGS_MAX = 64,
-    VALUE_TEXT_BYTES = 16,
-};
-
-static const char *const policy_names[] = {
-    [EXEC_POLICY_DEFAULT] = "default", [EXEC_POLICY_NUMA] = "numa",
-    [EXEC_POLICY_STEAL] = "steal",     [EXEC_POLICY_SHARED] = "shared",
-    [EXEC_POLICY_STATIC] = "static",
-};
-
-static const char *const probe_mode_names[] = {
-    [EXEC_PROBE_DEFAULT] = "default", [EXEC_PROBE_AUTO] = "auto",
-    [EXEC_PROBE_SHARED] = "shared",   [EXEC_PROBE_REPLICATED] = "replicated",
-    [EXEC_PROBE_ROUTED] = "routed",
 };
 
 /* ---- message -> spec ------------------------------------------------------------------------ */
@@ -48,92 +35,16 @@ static enum exec_code timeout_read(const struct wire_reader *reader,
     return EXEC_OK;
 }
 
-static enum exec_code policy_set(const struct wire_reader *reader, const char *value,
-                                 struct exec_job_options *options)
-{
-    for (int policy = EXEC_POLICY_DEFAULT; policy <= EXEC_POLICY_STATIC; policy++) {
-        if (strcmp(policy_names[policy], value) == 0) {
-            options->policy = (enum exec_policy)policy;
-            return EXEC_OK;
-        }
-    }
-    return wire_fail(reader, EXEC_BAD_SPEC,
-                     "options.settings[\"policy\"]: '%.64s' is not numa, steal, shared or static",
-                     value);
-}
-
-static enum exec_code probe_mode_set(const struct wire_reader *reader, const char *value,
-                                     struct exec_job_options *options)
-{
-    for (int mode = EXEC_PROBE_DEFAULT; mode <= EXEC_PROBE_ROUTED; mode++) {
-        if (strcmp(probe_mode_names[mode], value) == 0) {
-            options->probe_mode = (enum exec_probe_mode)mode;
-            return EXEC_OK;
-        }
-    }
-    return wire_fail(
-        reader, EXEC_BAD_SPEC,
-        "options.settings[\"probe_mode\"]: '%.64s' is not auto, shared, replicated or routed",
-        value);
-}
-
-static enum exec_code count_read(const struct wire_reader *reader, const char *key,
-                                 const char *what, const char *value, uint32_t *count_out)
-{
-    const size_t digits = strspn(value, "0123456789");
-    uint64_t count = 0;
-
-    for (size_t i = 0; i < digits && count <= UINT32_MAX; i++) {
-        count = count * 10 + (uint64_t)(value[i] - '0');
-    }
-    if (digits == 0 || value[digits] != '\0' || count > UINT32_MAX) {
-        return wire_fail(reader, EXEC_BAD_SPEC,
-                         "options.settings[\"%s\"]: '%.64s' is not a count of %s", key, value,
-                         what);
-    }
-    *count_out = (uint32_t)count;
-    return EXEC_OK;
-}
-
-static enum exec_code morsel_rows_set(const struct wire_reader *reader, const char *value,
-                                      struct exec_job_options *options)
-{
-    return count_read(reader, "morsel_rows", "rows", value, &options->morsel_rows);
-}
-
-static enum exec_code float_sum_set(const struct wire_reader *reader, const char *value,
-                                    struct exec_job_options *options)
-{
-    options->plain_float_sums = strcmp(value, "plain") == 0;
-    if (options->plain_float_sums || strcmp(value, "exact") == 0) {
-        return EXEC_OK;
-    }
-    return wire_fail(reader, EXEC_BAD_SPEC,
-                     "options.settings[\"float_sum\"]: '%.64s' is not exact or plain", value);
-}
-
-static enum exec_code hash_bits_set(const struct wire_reader *reader, const char *value,
-                                    struct exec_job_options *options)
-{
-    return count_read(reader, "hash_bits", "bits", value, &options->hash_bits);
-}
-
-static const struct {
-    const char *key;
-    enum exec_code (*set)(const struct wire_reader *reader, const char *value,
-                          struct exec_job_options *options);
-} settings[] = {
-    {"policy", policy_set},       {"probe_mode", probe_mode_set}, {"morsel_rows", morsel_rows_set},
-    {"hash_bits", hash_bits_set}, {"float_sum", float_sum_set},
-};
-
 static enum exec_code setting_read(const struct wire_reader *reader, const char *key,
                                    const char *value, bool strict, struct exec_job_options *options)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-        if (strcmp(settings[i].key, key) == 0) {
-            return settings[i].set(reader, value, options);
-        }
+    const struct job_setting *setting = job_setting_find(key, strlen(key));
+
+    if (setting != NULL) {
+        return job_setting_set(setting, value, options)
+                   ? EXEC_OK
+                   : wire_fail(reader, EXEC_BAD_SPEC, "options.settings[\"%s\"]: '%.64s' is not %s",
+                               key, value, setting->expected);
     }
     return strict ? wire_fail(reader, EXEC_BAD_SPEC,
                               "options.settings[\"%.64s\"]: no such setting (strict_settings)", key)
@@ -247,35 +158,16 @@ static bool setting_write(struct wire_memory *memory, const char *key, const cha
 static bool settings_write(struct wire_memory *memory, const struct exec_job_options *options,
                            Morsel__V1__JobOptions *message)
 {
-    char text[VALUE_TEXT_BYTES];
+    char scratch[JOB_SETTING_TEXT_BYTES];
 
-    message->settings =
-        wire_memory_array(memory, sizeof settings / sizeof settings[0], sizeof *message->settings);
-    if (message->settings == NULL) {
-        return false;
-    }
-    if (options->policy != EXEC_POLICY_DEFAULT &&
-        !setting_write(memory, "policy", policy_names[options->policy], message)) {
-        return false;
-    }
-    if (options->probe_mode != EXEC_PROBE_DEFAULT &&
-        !setting_write(memory, "probe_mode", probe_mode_names[options->probe_mode], message)) {
-        return false;
-    }
-    if (options->plain_float_sums && !setting_write(memory, "float_sum", "plain", message)) {
-        return false;
-    }
-    const struct {
-        const char *key;
-        uint32_t count;
-    } counts[] = {{"morsel_rows", options->morsel_rows}, {"hash_bits", options->hash_bits}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        snprintf(text, sizeof text, "%" PRIu32, counts[i].count);
-        if (counts[i].count != 0 && !setting_write(memory, counts[i].key, text, message)) {
+    message->settings = wire_memory_array(memory, JOB_SETTING_COUNT, sizeof *message->settings);
+    for (size_t i = 0; message->settings != NULL && i < JOB_SETTING_COUNT; i++) {
+        const char *value = job_setting_text(&job_settings[i], options, scratch);
+        if (value != NULL && !setting_write(memory, job_settings[i].key, value, message)) {
             return false;
         }
     }
-    return true;
+    return message->settings != NULL;
 }
 
 Morsel__V1__JobOptions *wire_options_write(struct wire_memory *memory,

@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include "proto/job_setting.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -124,40 +126,44 @@ void config_init(struct config *config)
     }
 }
 
-static bool config_word_in(const char *value, const char *const *words)
+static enum exec_code config_check_word(const char *where, const char *name, const char *value,
+                                        const char *const *words, struct exec_error *err)
 {
-    for (; *words != NULL; words++) {
+    char all[CONFIG_TEXT_BYTES] = "";
+
+    for (size_t used = 0; *words != NULL; words++) {
         if (strcmp(value, *words) == 0) {
-            return true;
+            return EXEC_OK;
         }
+        used +=
+            (size_t)snprintf(all + used, sizeof all - used, "%s%s", used == 0 ? "" : ", ", *words);
     }
-    return false;
+    return EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: %s: '%s' is none of %s", where, name, value, all);
+}
+
+/* NULL: the key takes any text. */
+static const char *const *config_words(const char *name)
+{
+    static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
+    const struct job_setting *setting = job_setting_find(name, strlen(name));
+
+    if (setting != NULL && setting->words != NULL) {
+        return setting->words + 1; /* the first stands for nothing set */
+    }
+    return strcmp(name, "log_level") == 0 ? levels : NULL;
 }
 
 static enum exec_code config_set_text(struct config *config, const struct config_key *key,
                                       const char *where, const char *value, struct exec_error *err)
 {
-    static const char *const policies[] = {"numa", "steal", "shared", "static", NULL};
-    static const char *const modes[] = {"auto", "shared", "replicated", "routed", NULL};
-    static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
+    const char *const *words = config_words(key->name);
 
     if (strlen(value) >= CONFIG_TEXT_BYTES) {
         return EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: %s: longer than %d bytes", where, key->name,
                          CONFIG_TEXT_BYTES - 1);
     }
-    if (strcmp(key->name, "policy") == 0 && !config_word_in(value, policies)) {
-        return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                         "%s: policy: '%s' is none of numa, steal, shared, static", where, value);
-    }
-    if (strcmp(key->name, "probe_mode") == 0 && !config_word_in(value, modes)) {
-        return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                         "%s: probe_mode: '%s' is none of auto, shared, replicated, routed", where,
-                         value);
-    }
-    if (strcmp(key->name, "log_level") == 0 && !config_word_in(value, levels)) {
-        return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                         "%s: log_level: '%s' is none of error, warning, info, debug", where,
-                         value);
+    if (words != NULL && config_check_word(where, key->name, value, words, err) != EXEC_OK) {
+        return err->code;
     }
     memcpy((char *)config + key->offset, value, strlen(value) + 1);
     return EXEC_OK;

@@ -9,6 +9,7 @@
 #include "listener.h"
 #include "log.h"
 #include "notify.h"
+#include "proto/job_setting.h"
 #include "upload_session.h"
 
 #include <assert.h>
@@ -53,33 +54,13 @@ struct daemon {
 /* ---- settings ---------------------------------------------------------------------------------
  */
 
-static enum exec_policy daemon_policy(const char *name)
-{
-    static const char *const names[] = {"", "numa", "steal", "shared", "static"};
-
-    for (int policy = EXEC_POLICY_NUMA; policy <= EXEC_POLICY_STATIC; policy++) {
-        if (strcmp(name, names[policy]) == 0) {
-            return (enum exec_policy)policy;
-        }
-    }
-    return EXEC_POLICY_DEFAULT;
-}
-
-static enum exec_probe_mode daemon_probe_mode(const char *name)
-{
-    static const char *const names[] = {"", "auto", "shared", "replicated", "routed"};
-
-    for (int mode = EXEC_PROBE_AUTO; mode <= EXEC_PROBE_ROUTED; mode++) {
-        if (strcmp(name, names[mode]) == 0) {
-            return (enum exec_probe_mode)mode;
-        }
-    }
-    return EXEC_PROBE_DEFAULT;
-}
-
 static enum exec_code daemon_start_engine(struct daemon *daemon, struct exec_error *err)
 {
     const struct config *config = &daemon->config;
+    struct exec_job_options defaults = {0};
+
+    (void)job_setting_set(job_setting_find("policy", 6), config->policy, &defaults); /* checked */
+    (void)job_setting_set(job_setting_find("probe_mode", 10), config->probe_mode, &defaults);
     const struct exec_engine_config engine = {
         .workers = (uint32_t)config->workers,
         .memory_limit_bytes = config->memory_limit,
@@ -87,8 +68,8 @@ static enum exec_code daemon_start_engine(struct daemon *daemon, struct exec_err
         .pool_reserve_bytes = config->pool_reserve,
         .data_root = config->data_root, /* empty: no files at all */
         .topology_file = config->topology_file[0] != '\0' ? config->topology_file : NULL,
-        .policy = daemon_policy(config->policy),
-        .probe_mode = daemon_probe_mode(config->probe_mode),
+        .policy = defaults.policy,
+        .probe_mode = defaults.probe_mode,
         .morsel_rows = (uint32_t)config->morsel_rows,
         .no_io_uring = !config->io_uring,
         .log = log_engine_line,

@@ -1,5 +1,7 @@
 #include "job_source.h"
 
+#include "proto/job_setting.h"
+
 #include <string.h>
 
 struct job_source *source_create(const struct cli_options *options, struct cli_error *err)
@@ -17,32 +19,6 @@ struct exec_schema source_schema_copy(struct plan_builder *plan, const struct ex
         fields[i].name = builder_text(plan, fields[i].name, strlen(fields[i].name));
     }
     return (struct exec_schema){.fields = fields, .field_count = schema->field_count};
-}
-
-static bool policy_parse(const char *text, enum exec_policy *policy_out)
-{
-    static const char *const names[] = {"default", "numa", "steal", "shared", "static"};
-
-    for (int i = 1; i < 5; i++) {
-        if (strcmp(names[i], text) == 0) {
-            *policy_out = (enum exec_policy)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool probe_mode_parse(const char *text, enum exec_probe_mode *mode_out)
-{
-    static const char *const names[] = {"default", "auto", "shared", "replicated", "routed"};
-
-    for (int i = 1; i < 5; i++) {
-        if (strcmp(names[i], text) == 0) {
-            *mode_out = (enum exec_probe_mode)i;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Settings of the engine rather than of a job: only for the one in this process. */
@@ -74,32 +50,12 @@ enum exec_code source_apply_options(const struct cli_options *options, struct ex
     for (uint32_t i = 0; i < options->settings.count; i++) {
         const char *text = options->settings.texts[i], *value = strchr(text, '=') + 1;
         const int key = (int)(value - 1 - text);
-        uint64_t count = 0;
-        if (key == 6 && memcmp(text, "policy", 6) == 0) {
-            if (!policy_parse(value, &job->policy)) {
-                return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                                 "--set policy=%.40s: expected numa, steal, shared or static",
-                                 value);
+        const struct job_setting *setting = job_setting_find(text, (size_t)key);
+        if (setting != NULL) {
+            if (!job_setting_set(setting, value, job)) {
+                return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set %s=%.40s: expected %s", setting->key,
+                                 value, setting->expected);
             }
-        } else if (key == 10 && memcmp(text, "probe_mode", 10) == 0) {
-            if (!probe_mode_parse(value, &job->probe_mode)) {
-                return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                                 "--set probe_mode=%.40s: expected auto, shared, replicated or "
-                                 "routed",
-                                 value);
-            }
-        } else if (key == 9 && memcmp(text, "float_sum", 9) == 0) {
-            job->plain_float_sums = strcmp(value, "plain") == 0;
-            if (!job->plain_float_sums && strcmp(value, "exact") != 0) {
-                return EXEC_FAIL(err, EXEC_BAD_SPEC,
-                                 "--set float_sum=%.40s: expected exact or plain", value);
-            }
-        } else if (key == 11 && memcmp(text, "morsel_rows", 11) == 0) {
-            if (!cli_count_parse(value, UINT32_MAX, &count)) {
-                return EXEC_FAIL(err, EXEC_BAD_SPEC, "--set morsel_rows=%.40s: expected a count",
-                                 value);
-            }
-            job->morsel_rows = (uint32_t)count;
         } else if (options->server != NULL || !is_engine_key(text, (size_t)key)) {
             return EXEC_FAIL(
                 err, EXEC_BAD_SPEC, "--set: unknown key '%.*s'%s", key, text,
