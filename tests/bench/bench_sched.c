@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static void bench_deque(void)
 
 enum thief_mode { THIEF_TRIES, THIEF_TAKES, THIEF_GOES };
 static _Atomic int thief_mode;
-static struct sample thief_took;
+static struct sample thief_took; /* the thief's own until it is joined */
+static _Atomic bool thief_took_all;
 
 /* Tries all the time; in mode THIEF_TAKES it times rounds of ranges that it got. */
 static void *thief_main(void *argument)
@@ -92,6 +94,7 @@ static void *thief_main(void *argument)
             if (thief_took.count < rounds) {
                 sample_add(&thief_took, start_ns, 1.0 / THIEF_RANGES);
             }
+            thief_took_all = thief_took.count == rounds;
             round_stolen = 0;
             start_ns = now_ns();
         }
@@ -120,7 +123,7 @@ static void bench_contended(void)
     /* Now the owner keeps it full, and every range goes to the other core. */
     thief_mode = THIEF_TAKES;
     const uint64_t end_ns = now_ns() + (uint64_t)rounds * 4000000;
-    while (thief_took.count < rounds && now_ns() < end_ns) {
+    while (!thief_took_all && now_ns() < end_ns) {
         for (int i = 0; i < 100; i++) {
             deque_push(&deque, &range);
         }
