@@ -1,5 +1,7 @@
 #include "expr/char_case.h"
+#include "expr/like_pieces.h"
 #include "expr/string_call.h"
+#include "expr/text_find.h"
 
 #include <string.h>
 
@@ -87,6 +89,27 @@ bool string_like(const char *text, size_t text_bytes, const char *pattern, size_
     return matches(&like, text, text_bytes, pattern, pattern_bytes);
 }
 
+/* LIKE with one pattern for all rows that can be cut into pieces; false: it is none. */
+static bool test_pieces(struct expr_call *call)
+{
+    const struct string_view *pattern = expr_arg_view(&call->args[1], 0);
+    struct like_pieces pieces;
+    uint8_t *out = call->out;
+
+    if (call->expr->variant != TEXT_LIKE || call->arg_count != 2 || !call->args[1].constant ||
+        !like_pieces_cut(&pieces, string_view_bytes(pattern), pattern->size)) {
+        return false;
+    }
+    for (uint32_t p = 0; p < call->count; p++) {
+        const uint32_t row = expr_call_row(call, p);
+        const struct string_view *text = expr_arg_view(&call->args[0], row);
+        if (expr_call_present(call, row)) {
+            out[row] = like_pieces_match(&pieces, string_view_bytes(text), text->size);
+        }
+    }
+    return true;
+}
+
 static bool test_one(enum text_op op, const struct like *like, const char *text, size_t bytes,
                      const char *other, size_t other_bytes)
 {
@@ -95,7 +118,7 @@ static bool test_one(enum text_op op, const struct like *like, const char *text,
         case TEXT_ENDS_WITH:
             return bytes >= other_bytes &&
                    memcmp(text + bytes - other_bytes, other, other_bytes) == 0;
-        case TEXT_CONTAINS: return memmem(text, bytes, other, other_bytes) != NULL;
+        case TEXT_CONTAINS: return text_find(text, bytes, other, other_bytes) != NULL;
         default: return matches(like, text, bytes, other, other_bytes);
     }
 }
@@ -106,6 +129,9 @@ enum exec_code string_test(struct expr_call *call, struct exec_error *err)
     struct like like = {.any_case = op == TEXT_ILIKE, .escape = string_view_make("\\", 1)};
     uint8_t *out = call->out;
 
+    if (test_pieces(call)) {
+        return EXEC_OK;
+    }
     for (uint32_t p = 0; p < call->count; p++) {
         const uint32_t row = expr_call_row(call, p);
         const struct string_view *text = expr_arg_view(&call->args[0], row);

@@ -2,6 +2,7 @@
  * and what was parsed is printed as a text that parses to the same value. Method: byte 0 picks a
  * type, the rest is the text; parse, print, parse again, compare. The text cut in two is matched as
  * text and pattern, short ones also by plain recursion. */
+#include "expr/like_pieces.h"
 #include "expr/string_call.h"
 #include "expr/value_text.h"
 
@@ -92,6 +93,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t cut = bytes == 0 ? 0 : data[0] % bytes;
     check_value(&types[data[0] % (sizeof types / sizeof types[0])], text, bytes);
     const bool matches = string_like(text, cut, text + cut, bytes - cut, false);
+    struct like_pieces pieces;
+    if (like_pieces_cut(&pieces, text + cut, bytes - cut)) {
+        assert(matches == like_pieces_match(&pieces, text, cut));
+    }
     if (bytes <= 16 && is_ascii(text, bytes)) {
         assert(matches == like_slowly(text, cut, text + cut, bytes - cut));
     }
