@@ -1,12 +1,23 @@
 #include "op/filter.h"
 
+#include "op/code_test.h"
 #include "op/job_context.h"
 
 struct filter {
     struct operator op; /* first */
-    struct expr *const *predicates;
+    const struct filter_predicate *predicates;
     uint32_t predicate_count;
 };
+
+static enum exec_code select_rows(const struct filter_predicate *predicate, const struct batch *in,
+                                  struct nu_arena *scratch, uint16_t *sel, uint32_t *count,
+                                  struct exec_error *err)
+{
+    if (predicate->test != NULL && code_test_select(predicate->test, in, sel, count)) {
+        return EXEC_OK;
+    }
+    return expr_select(predicate->expr, in, scratch, sel, count, err);
+}
 
 static enum push_result filter_push(struct operator* op, struct pipe_run *run, uint32_t index,
                                     const struct batch *in)
@@ -26,7 +37,7 @@ static enum push_result filter_push(struct operator* op, struct pipe_run *run, u
             result = PUSH_FAILED;
             break;
         }
-        if (expr_select(filter->predicates[i], &out, run->scratch, sel, &count, &err) != EXEC_OK) {
+        if (select_rows(&filter->predicates[i], &out, run->scratch, sel, &count, &err) != EXEC_OK) {
             err.rel = err.rel == 0 ? op->rel : err.rel;
             job_fail(run->job, &err);
             result = PUSH_FAILED;
@@ -45,7 +56,7 @@ static enum push_result filter_push(struct operator* op, struct pipe_run *run, u
 static const struct operator_kind filter_kind = {.name = "filter", .push = filter_push};
 
 struct operator* filter_create(struct job_context *job, uint32_t rel,
-                               struct expr *const *predicates, uint32_t predicate_count)
+                               const struct filter_predicate *predicates, uint32_t predicate_count)
 {
     struct filter *filter = nu_arena_calloc(&job->plan, sizeof *filter, _Alignof(struct filter));
 

@@ -1,3 +1,4 @@
+#include "op/code_test.h"
 #include "op/filter.h"
 #include "op/limit.h"
 #include "op/project.h"
@@ -386,6 +387,56 @@ static enum exec_code lower_kind(struct plan *plan, struct plan_rel *rel, struct
     }
 }
 
+/* By the dictionary of the one text column a scan's predicate reads; out->test stays NULL where
+ * that can't be. */
+static enum exec_code code_test_of(struct plan *plan, const struct plan_rel *rel,
+                                   const struct expr *predicate, const uint32_t *map,
+                                   struct filter_predicate *out, struct exec_error *err)
+{
+    const uint32_t count = rel->schema.field_count;
+    bool *used = plan_calloc(plan, count, sizeof *used, err);
+    uint32_t column = count, used_count = 0;
+
+    if (used == NULL) {
+        return err->code;
+    }
+    expr_mark_columns(predicate, used);
+    for (uint32_t c = 0; c < count; c++) {
+        used_count += used[c];
+        column = used[c] ? c : column;
+    }
+    if (rel->spec->kind != EXEC_REL_SCAN || used_count != 1 || expr_can_raise(predicate) ||
+        rel->columns[column].stats == NULL || rel->columns[column].stats->dictionary == NULL) {
+        return EXEC_OK;
+    }
+    return code_test_create(plan->job, out->expr, map[column], rel->schema.fields[column].type.kind,
+                            rel->columns[column].stats->dictionary, (uint64_t)rel->rows_base,
+                            &out->test, err);
+}
+
+static enum exec_code lower_predicates(struct plan *plan, struct plan_rel *rel, struct stream *out,
+                                       struct exec_error *err)
+{
+    struct filter_predicate *moved = plan_calloc(plan, rel->predicate_count, sizeof *moved, err);
+
+    if (moved == NULL) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < rel->predicate_count; i++) {
+        moved[i].expr = plan_remap(plan, rel->predicates[i], out->map, err);
+        if (moved[i].expr == NULL ||
+            code_test_of(plan, rel, rel->predicates[i], out->map, &moved[i], err) != EXEC_OK) {
+            return err->code;
+        }
+    }
+    struct operator* op = filter_create(plan->job, rel->index, moved, rel->predicate_count);
+    if (plan_append(plan, out, op, err) != EXEC_OK) {
+        return err->code;
+    }
+    rel->rows_filtered = &op->rows_out;
+    return EXEC_OK;
+}
+
 enum exec_code plan_lower_rel(struct plan *plan, struct plan_rel *rel, struct stream *out,
                               struct exec_error *err)
 {
@@ -395,17 +446,7 @@ enum exec_code plan_lower_rel(struct plan *plan, struct plan_rel *rel, struct st
     if (rel->predicate_count == 0) {
         return EXEC_OK;
     }
-    struct expr **moved =
-        plan_remap_all(plan, rel->predicates, rel->predicate_count, out->map, err);
-    if (moved == NULL) {
-        return plan_fail_rel(rel, err);
-    }
-    struct operator* op = filter_create(plan->job, rel->index, moved, rel->predicate_count);
-    if (plan_append(plan, out, op, err) != EXEC_OK) {
-        return plan_fail_rel(rel, err);
-    }
-    rel->rows_filtered = &op->rows_out;
-    return EXEC_OK;
+    return lower_predicates(plan, rel, out, err) == EXEC_OK ? EXEC_OK : plan_fail_rel(rel, err);
 }
 
 enum exec_code plan_lower(struct plan *plan, struct stream *root_out, struct exec_error *err)

@@ -84,6 +84,67 @@ static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct
     return *predicate == NULL ? 2 : right;
 }
 
+static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
+                      struct exec_error *err);
+
+/* A predicate over one input's columns: below that input's own work, else right behind it. */
+static enum exec_code push_into(struct plan *plan, struct plan_rel *input, struct expr *predicate,
+                                struct exec_error *err)
+{
+    err->code = EXEC_OK;
+    if (push_down(plan, input, predicate, err) || err->code != EXEC_OK) {
+        return err->code;
+    }
+    input->pushed_count++;
+    return plan_add_predicate(plan, input, predicate, err);
+}
+
+/* Conjuncts of a residual that read one side only, where a row that fails them cannot come out or
+ * be a match: they go towards the scans of that side. */
+static bool residual_may_leave(enum exec_join_kind kind, bool to_right)
+{
+    switch (kind) {
+        case EXEC_JOIN_INNER:
+        case EXEC_JOIN_LEFT_SEMI: return true;
+        case EXEC_JOIN_RIGHT: return !to_right;
+        case EXEC_JOIN_FULL: return false;
+        default: return to_right;
+    }
+}
+
+/* What a condition over both sides of a join implies of each goes towards the scans. */
+static enum exec_code push_implied(struct plan *plan, struct plan_rel *rel, struct expr *condition,
+                                   struct exec_error *err)
+{
+    const uint32_t left_count = rel->inputs[0]->schema.field_count, count = rel->both.field_count;
+    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
+
+    if (map == NULL) {
+        return err->code;
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        map[c] = c < left_count ? c : c - left_count;
+    }
+    for (uint32_t side = 0; side < 2; side++) {
+        const uint32_t first = side == 0 ? 0 : left_count, end = side == 0 ? left_count : count;
+        struct expr *implied = NULL;
+        if (!residual_may_leave(rel->join_kind, side)) {
+            continue;
+        }
+        if (plan_implied(plan, condition, count, first, end, &implied, err) != EXEC_OK) {
+            return err->code;
+        }
+        if (implied == NULL) {
+            continue;
+        }
+        implied = plan_remap(plan, implied, map, err);
+        if (implied == NULL || push_into(plan, rel->inputs[side], implied, err) != EXEC_OK) {
+            return err->code;
+        }
+    }
+    return EXEC_OK;
+}
+
 /* Tries to evaluate the predicate (over rel's output) below rel's own work; true: it has found a
  * place. err->code tells memory from "no better place". */
 static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *predicate,
@@ -132,7 +193,8 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
             }
             const uint32_t side = below_join(plan, rel, &predicate, err);
             if (side == 3) {
-                return plan_join_condition(plan, rel, predicate, err) == EXEC_OK;
+                return push_implied(plan, rel, predicate, err) == EXEC_OK &&
+                       plan_join_condition(plan, rel, predicate, err) == EXEC_OK;
             }
             if (side == 2) {
                 return false;
@@ -179,19 +241,6 @@ static enum exec_code push_filter(struct plan *plan, struct plan_rel *rel, struc
     return EXEC_OK;
 }
 
-/* Conjuncts of a residual that read one side only, where a row that fails them cannot come out or
- * be a match: they go towards the scans of that side. */
-static bool residual_may_leave(enum exec_join_kind kind, bool to_right)
-{
-    switch (kind) {
-        case EXEC_JOIN_INNER:
-        case EXEC_JOIN_LEFT_SEMI: return true;
-        case EXEC_JOIN_RIGHT: return !to_right;
-        case EXEC_JOIN_FULL: return false;
-        default: return to_right;
-    }
-}
-
 static enum exec_code push_conjunct(struct plan *plan, struct plan_rel *rel, struct expr *conjunct,
                                     struct exec_error *err)
 {
@@ -219,20 +268,14 @@ static enum exec_code push_conjunct(struct plan *plan, struct plan_rel *rel, str
         left = left || (used[c] && c < left_count);
         right = right || (used[c] && c >= left_count);
     }
+    if (left && right && push_implied(plan, rel, conjunct, err) != EXEC_OK) {
+        return err->code;
+    }
     if (left == right || !residual_may_leave(rel->join_kind, right)) {
         return plan_and(plan, rel->residual, conjunct, &rel->residual, err);
     }
-    struct plan_rel *input = rel->inputs[right];
     struct expr *moved = plan_remap(plan, conjunct, map, err);
-    if (moved == NULL) {
-        return err->code;
-    }
-    err->code = EXEC_OK;
-    if (push_down(plan, input, moved, err) || err->code != EXEC_OK) {
-        return err->code;
-    }
-    input->pushed_count++;
-    return plan_add_predicate(plan, input, moved, err);
+    return moved == NULL ? err->code : push_into(plan, rel->inputs[right], moved, err);
 }
 
 /* All or nothing: beside something that can raise nothing moves. */
