@@ -59,6 +59,51 @@ bool expr_is_number(const struct expr *expr, double *number_out)
     }
 }
 
+static bool same_values(enum exec_type_kind kind, const void *a, const void *b, uint32_t count)
+{
+    const struct string_view *x = a, *y = b;
+
+    if (vec_storage(kind) != VEC_VIEW) {
+        return count == 0 || memcmp(a, b, count * exec_type_width(kind)) == 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!string_view_equal(&x[i], &y[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_literal(const struct vec *a, const struct vec *b)
+{
+    const bool present = vec_is_valid(a, 0);
+
+    return present == vec_is_valid(b, 0) && (!present || same_values(a->kind, a->data, b->data, 1));
+}
+
+bool expr_equal(const struct expr *a, const struct expr *b)
+{
+    if (a->kind != b->kind || !exec_type_equal(&a->type, &b->type) || a->eval != b->eval ||
+        a->kernel != b->kernel || a->function != b->function || a->arg_count != b->arg_count ||
+        a->variant != b->variant || a->digits != b->digits || a->negated != b->negated ||
+        a->null_on_failure != b->null_on_failure || a->prepared != b->prepared) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->arg_count; i++) {
+        if (!expr_equal(a->args[i], b->args[i])) {
+            return false;
+        }
+    }
+    switch (a->kind) {
+        case EXPR_COLUMN: return a->column == b->column;
+        case EXPR_LITERAL: return same_literal(&a->literal, &b->literal);
+        case EXPR_IN_LIST:
+            return a->list_count == b->list_count && a->list_has_null == b->list_has_null &&
+                   same_values(a->args[0]->type.kind, a->list, b->list, a->list_count);
+        default: return true;
+    }
+}
+
 bool expr_can_raise(const struct expr *expr)
 {
     return expr->can_raise;

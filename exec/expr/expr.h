@@ -55,6 +55,10 @@ bool expr_is_call(const struct expr *expr, const char *function, struct expr *co
                   uint32_t *arg_count_out);
 /* Whether it is a literal number, date or timestamp that is not null; then about which. */
 bool expr_is_number(const struct expr *expr, double *number_out);
+/* Whether both are built alike, so that they give the same for every row. false may be an
+ * oversight.
+ */
+bool expr_equal(const struct expr *a, const struct expr *b);
 bool expr_can_raise(const struct expr *expr);                /* may end in an error for some row */
 void expr_mark_columns(const struct expr *expr, bool *used); /* sets used[c] for columns read */
 

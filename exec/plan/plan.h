@@ -158,11 +158,11 @@ enum exec_code plan_join_keys(struct plan *plan, struct plan_rel *rel, struct ex
 /* The conjunction; either may be NULL. */
 enum exec_code plan_and(struct plan *plan, struct expr *a, struct expr *b, struct expr **out,
                         struct exec_error *err);
-/* Of a disjunction over column_count columns what it implies of the columns [first, end) alone;
- * *out NULL: nothing. */
+/* The predicates over the columns [first, end) alone that a disjunction over column_count columns
+ * implies; *count_out may be 0. */
 enum exec_code plan_implied(struct plan *plan, struct expr *predicate, uint32_t column_count,
-                            uint32_t first, uint32_t end, struct expr **out,
-                            struct exec_error *err);
+                            uint32_t first, uint32_t end, struct expr ***list_out,
+                            uint32_t *count_out, struct exec_error *err);
 enum exec_code plan_bind_scan(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
 enum exec_code plan_bind_predicate(struct plan *plan, struct plan_rel *rel, uint32_t expr,
                                    const struct exec_schema *input, struct exec_error *err);

@@ -127,19 +127,20 @@ static enum exec_code push_implied(struct plan *plan, struct plan_rel *rel, stru
     }
     for (uint32_t side = 0; side < 2; side++) {
         const uint32_t first = side == 0 ? 0 : left_count, end = side == 0 ? left_count : count;
-        struct expr *implied = NULL;
+        struct expr **implied;
+        uint32_t implied_count;
         if (!residual_may_leave(rel->join_kind, side)) {
             continue;
         }
-        if (plan_implied(plan, condition, count, first, end, &implied, err) != EXEC_OK) {
+        if (plan_implied(plan, condition, count, first, end, &implied, &implied_count, err) !=
+            EXEC_OK) {
             return err->code;
         }
-        if (implied == NULL) {
-            continue;
-        }
-        implied = plan_remap(plan, implied, map, err);
-        if (implied == NULL || push_into(plan, rel->inputs[side], implied, err) != EXEC_OK) {
-            return err->code;
+        for (uint32_t i = 0; i < implied_count; i++) {
+            struct expr *moved = plan_remap(plan, implied[i], map, err);
+            if (moved == NULL || push_into(plan, rel->inputs[side], moved, err) != EXEC_OK) {
+                return err->code;
+            }
         }
     }
     return EXEC_OK;
@@ -193,8 +194,7 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
             }
             const uint32_t side = below_join(plan, rel, &predicate, err);
             if (side == 3) {
-                return push_implied(plan, rel, predicate, err) == EXEC_OK &&
-                       plan_join_condition(plan, rel, predicate, err) == EXEC_OK;
+                return plan_join_condition(plan, rel, predicate, err) == EXEC_OK;
             }
             if (side == 2) {
                 return false;
