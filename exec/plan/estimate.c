@@ -11,6 +11,7 @@ static const double SELECTIVITY = PLAN_SELECTIVITY_UNKNOWN;
 static const double PLAN_ROWS_MAX = 1e100; /* products of those stay finite */
 static const double EQUAL_SELECTIVITY = 0.1;
 static const double NULL_SELECTIVITY = 0.1;
+static const double UNKNOWN_SEMI_SHARE = 0.5;
 static const double GROUP_EXPONENT = 0.75; /* groups of rows whose keys nothing is known of */
 
 double plan_distinct(const struct plan_rel *rel, const struct expr *expr)
@@ -155,6 +156,17 @@ static double inner_rows(const struct plan_rel *rel)
     return rel->residual == NULL ? rows : rows * SELECTIVITY;
 }
 
+/* Of the left rows: the share of its own rows that the right side has kept, for the left side
+ * refers to them; half where nothing was asked of it. */
+static double semi_share(const struct plan_rel *rel)
+{
+    const struct plan_rel *right = rel->inputs[1];
+
+    return rel->key_count == 0 || right->rows_base <= 0
+               ? UNKNOWN_SEMI_SHARE
+               : fmin(right->rows / right->rows_base, UNKNOWN_SEMI_SHARE);
+}
+
 static double join_rows(const struct plan_rel *rel)
 {
     const double left = rel->inputs[0]->rows, right = rel->inputs[1]->rows;
@@ -166,9 +178,9 @@ static double join_rows(const struct plan_rel *rel)
         case EXEC_JOIN_FULL: return fmax(fmax(left, right), inner);
         case EXEC_JOIN_ASOF:
         case EXEC_JOIN_LEFT_MARK: return left;
-        case EXEC_JOIN_LEFT_SEMI:
+        case EXEC_JOIN_LEFT_SEMI: return left * semi_share(rel);
         case EXEC_JOIN_LEFT_ANTI:
-        case EXEC_JOIN_LEFT_ANTI_NULL_AWARE: return left / 2;
+        case EXEC_JOIN_LEFT_ANTI_NULL_AWARE: return left * (1 - semi_share(rel));
         default: return inner;
     }
 }

@@ -112,7 +112,7 @@ struct plan *plan_create(struct job_context *job, const struct exec_job_spec *sp
     plan->morsel_rows = morsel_rows;
     plan->ended = ended;
     count_copies(spec, &unfolding, &plan->rel_count);
-    plan->rels = plan_calloc(plan, plan->rel_count, sizeof *plan->rels, &err);
+    plan->rels = plan_calloc(plan, 2 * (size_t)plan->rel_count, sizeof *plan->rels, &err);
     if (plan->rels == NULL) {
         return NULL;
     }

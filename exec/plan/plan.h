@@ -88,7 +88,8 @@ struct plan {
     struct job_context *job;
     const struct exec_job_spec *spec;
     /* In the order of the spec; a relation with several users is there once for each, as are those
-     * below it, so that the plan is a tree. */
+     * below it, so that the plan is a tree. Scans that were added (reduce.c, at most one a
+     * relation) stand behind. */
     struct plan_rel *rels;
     uint32_t rel_count;
     struct plan_rel **ordered; /* what hangs below the root, inputs before users */
@@ -181,6 +182,10 @@ enum exec_code plan_add_predicate(struct plan *plan, struct plan_rel *rel, struc
 enum exec_code plan_join_condition(struct plan *plan, struct plan_rel *rel, struct expr *condition,
                                    struct exec_error *err);
 void plan_estimate(struct plan_rel *rel);
+/* Orders, estimates and prunes anew, after the tree has changed. */
+enum exec_code plan_look_again(struct plan *plan, struct exec_error *err);
+/* Semi joins where they save most; see reduce.c. */
+enum exec_code plan_reduce(struct plan *plan, struct exec_error *err);
 enum exec_code plan_order_joins(struct plan *plan, struct exec_error *err);
 /* Of the columns somebody needs. */
 double plan_row_bytes(const struct plan_rel *rel);

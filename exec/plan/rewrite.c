@@ -384,7 +384,7 @@ static void put_in_order(struct plan *plan, struct plan_rel *rel)
 }
 
 /* Who needs what and how many rows there are, after the tree has changed. */
-static enum exec_code look_again(struct plan *plan, struct exec_error *err)
+enum exec_code plan_look_again(struct plan *plan, struct exec_error *err)
 {
     plan->ordered_count = 0;
     put_in_order(plan, plan->root);
@@ -419,8 +419,9 @@ static enum exec_code prepare(struct plan *plan, struct exec_error *err)
 {
     bool knows_all = true;
 
-    /* Ordering joins adds none but a projection a cluster, for whose joins others go. */
-    plan->ordered = plan_calloc(plan, 2 * (size_t)plan->rel_count, sizeof(struct plan_rel *), err);
+    /* Ordering joins adds none but a projection a cluster, for whose joins others go; reducing adds
+     * a scan and a semi join for a join and an aggregate. */
+    plan->ordered = plan_calloc(plan, 3 * (size_t)plan->rel_count, sizeof(struct plan_rel *), err);
     if (plan->ordered == NULL) {
         return err->code;
     }
@@ -443,8 +444,8 @@ static enum exec_code prepare(struct plan *plan, struct exec_error *err)
 enum exec_code plan_rewrite(struct plan *plan, struct exec_error *err)
 {
     if (prepare(plan, err) != EXEC_OK || push_all(plan, err) != EXEC_OK ||
-        look_again(plan, err) != EXEC_OK || plan_order_joins(plan, err) != EXEC_OK ||
-        look_again(plan, err) != EXEC_OK) {
+        plan_look_again(plan, err) != EXEC_OK || plan_reduce(plan, err) != EXEC_OK ||
+        plan_order_joins(plan, err) != EXEC_OK || plan_look_again(plan, err) != EXEC_OK) {
         return err->code;
     }
     for (uint32_t i = 0; i < plan->ordered_count; i++) {
