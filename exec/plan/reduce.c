@@ -10,7 +10,7 @@
  *                share of that side than the inner join does. */
 
 static const double SHARE_MOST = 0.5;         /* of its keys a scan keeps, to reduce by it */
-static const double GROUPED_ROWS_LEAST = 1e5; /* fewer: not worth another pipe */
+static const double GROUPED_ROWS_LEAST = 1e4; /* fewer: not worth another pipe */
 
 struct reducer {
     const struct plan_rel *scan;

@@ -274,6 +274,51 @@ Test(plan_rewrite, a_one_sided_residual_goes_to_the_side_that_is_not_kept)
     expect_plan(make_one_sided, has, "pushed here: (i < 7)");
 }
 
+static uint32_t side_compared(struct spec_builder *b, uint32_t side, const char *with,
+                              int64_t value)
+{
+    return spec_call2(b, with, spec_side_column(b, side, "i"), spec_i64(b, value));
+}
+
+/* (l.i < 7 and r.i = 1) or (r.i = 2 and l.i < 7) or (l.i < 7 and r.i = 3 and l.f < r.f) */
+static void make_disjunction(struct spec_builder *b, enum exec_join_kind kind)
+{
+    join_of(b, kind);
+    const uint32_t floats =
+        spec_call2(b, "lt", spec_side_column(b, 1, "f"), spec_side_column(b, 2, "f"));
+    const uint32_t third = spec_call2(b, "and", side_compared(b, 1, "lt", 7),
+                                      spec_call2(b, "and", side_compared(b, 2, "eq", 3), floats));
+    const uint32_t parts[] = {
+        spec_call2(b, "and", side_compared(b, 1, "lt", 7), side_compared(b, 2, "eq", 1)),
+        spec_call2(b, "and", side_compared(b, 2, "eq", 2), side_compared(b, 1, "lt", 7)), third};
+    spec_residual(b, spec_call(b, "or", parts, 3));
+}
+
+static void make_inner_disjunction(struct spec_builder *b)
+{
+    make_disjunction(b, EXEC_JOIN_INNER);
+}
+
+static void make_left_disjunction(struct spec_builder *b)
+{
+    make_disjunction(b, EXEC_JOIN_LEFT);
+}
+
+static void make_full_disjunction(struct spec_builder *b)
+{
+    make_disjunction(b, EXEC_JOIN_FULL);
+}
+
+Test(plan_rewrite, a_disjunction_over_both_sides_implies_something_of_each)
+{
+    const char *const inner[] = {"residual: (", "filter pushed here: (i < 7)\n",
+                                 "filter pushed here: ((i = 1) or (i = 2) or (i = 3))\n", NULL};
+    const char *const left[] = {"residual: (", inner[2], NULL};
+    expect_plan(make_inner_disjunction, inner, NULL);
+    expect_plan(make_left_disjunction, left, "pushed here: (i < 7)");
+    expect_plan(make_full_disjunction, inner + 3, "pushed here");
+}
+
 static void make_residual(struct spec_builder *b)
 {
     join_of(b, EXEC_JOIN_INNER);
