@@ -1,6 +1,7 @@
 #include "op/job_context.h"
 
 #include "sched/sched.h"
+#include "table/dictionary.h"
 
 #include <string.h>
 
@@ -26,6 +27,11 @@ void job_context_init(struct job_context *job, struct nu_page_pool *pages, struc
     }
 }
 
+struct job_dictionary {
+    struct dictionary *dictionary;
+    struct job_dictionary *next;
+};
+
 void job_context_fini(struct job_context *job)
 {
     for (uint32_t w = 0; w < job->worker_count; w++) {
@@ -35,9 +41,25 @@ void job_context_fini(struct job_context *job)
     for (uint32_t n = 0; job->node_arenas != NULL && n < job->node_count; n++) {
         nu_arena_destroy(&job->node_arenas[n]);
     }
+    for (const struct job_dictionary *held = job->dictionaries; held != NULL; held = held->next) {
+        dictionary_unref(held->dictionary);
+    }
     nu_arena_destroy(&job->plan);
     pthread_mutex_destroy(&job->error_lock);
     pthread_mutex_destroy(&job->start_lock);
+}
+
+bool job_hold_dictionary(struct job_context *job, struct dictionary *dictionary)
+{
+    struct job_dictionary *held = nu_arena_alloc(&job->plan, sizeof *held, 8);
+
+    if (held == NULL) {
+        return false;
+    }
+    dictionary_ref(dictionary);
+    *held = (struct job_dictionary){.dictionary = dictionary, .next = job->dictionaries};
+    job->dictionaries = held;
+    return true;
 }
 
 static void move(_Atomic uint64_t *total, uint64_t *rows)

@@ -12,6 +12,8 @@
 
 struct io;
 struct catalogue;
+struct dictionary; /* table/dictionary.h */
+struct job_dictionary;
 struct sched_job;
 
 /* What operators may know of the job and the engine around them. Made before planning, constant
@@ -46,11 +48,12 @@ struct job_context {
     const uint16_t *worker_node;
     const uint16_t *node_socket; /* NULL: each node is one */
     struct job_worker *workers;
-    const struct nu_topology *topology; /* NULL: tests without an engine */
-    enum exec_probe_mode probe_mode;    /* DEFAULT counts as AUTO */
-    bool plain_float_sums;              /* sums of floats may depend on the order of rows */
-    uint32_t hash_bits_kept;            /* 64; tests cut the hash down to force collisions */
-    struct job_totals *totals;          /* NULL: tests without an engine */
+    const struct nu_topology *topology;  /* NULL: tests without an engine */
+    enum exec_probe_mode probe_mode;     /* DEFAULT counts as AUTO */
+    bool plain_float_sums;               /* sums of floats may depend on the order of rows */
+    uint32_t hash_bits_kept;             /* 64; tests cut the hash down to force collisions */
+    struct job_totals *totals;           /* NULL: tests without an engine */
+    struct job_dictionary *dictionaries; /* job_hold_dictionary's */
     struct sched_job *sched_job; /* stopped by the first failure; NULL: tests without a scheduler */
     void *job;                   /* exec/job.c's */
     bool is_profiled;            /* operators are timed; set before pipes are launched */
@@ -73,6 +76,10 @@ void job_context_fini(struct job_context *job); /* gives back every page */
 /* Memory on a node that lives as long as the job. Used like the plan arena: inside sources' start()
  * only. NULL: out of memory. */
 struct nu_arena *job_node_arena(struct job_context *job, unsigned node);
+
+/* A reference of the job's own to a dictionary, given back when the job ends. While planning, under
+ * the lock of a source's start, or on the one thread of a test. false: out of memory. */
+bool job_hold_dictionary(struct job_context *job, struct dictionary *dictionary);
 
 /* Moves the worker's figures into the totals. On that worker, or after the job's last morsel. */
 void job_count(struct job_context *job, uint32_t worker);

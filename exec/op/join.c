@@ -31,6 +31,10 @@ bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *
             return false;
         }
     }
+    if (!join_code_keys(join, in, run->scratch, keys_out)) {
+        join_fail_memory(join, run->scratch, "the keys of a join");
+        return false;
+    }
     return true;
 }
 
@@ -60,7 +64,8 @@ static void map_keys(struct join *join)
     for (uint32_t k = 0; k < join->value_count; k++) {
         const struct exec_type *type = expr_type(join->plan.build_keys[k]);
         uint32_t column;
-        if (type->kind == EXEC_TYPE_FLOAT32 || type->kind == EXEC_TYPE_FLOAT64) {
+        if (type->kind == EXEC_TYPE_FLOAT32 || type->kind == EXEC_TYPE_FLOAT64 ||
+            join_key_is_coded(join, k)) {
             continue;
         }
         if (expr_is_column(join->plan.build_keys[k], &column)) {
@@ -105,7 +110,7 @@ static bool init_layout(struct join *join)
         return false;
     }
     for (uint32_t k = 0; k < join->value_count; k++) {
-        types[k] = *expr_type(join->plan.build_keys[k]);
+        types[k] = join_key_type(join, k);
     }
     for (uint32_t s = 0; s < join->stored_count; s++) {
         types[join->value_count + s] = join->plan.build_types[join->stored[s]];

@@ -9,6 +9,7 @@
  * partition, no operators, no sink); then the probe input runs through the probe operator. Kinds
  * that emit build rows without a match need a fourth: unmatched source -> the same downstream. */
 
+struct dictionary; /* table/dictionary.h */
 struct join;
 
 struct join_output {
@@ -28,6 +29,9 @@ struct join_plan {
     struct expr *const *build_keys;
     struct expr *const *probe_keys;
     const bool *nulls_equal;
+    /* By key: of a text column that is the probe's key and has all its values; else NULL. NULL: no
+     * key has one. Held for the job (job_hold_dictionary). */
+    struct dictionary *const *dictionaries;
     const struct exec_type *build_types; /* of the build input's columns */
     uint32_t build_column_count;
     const struct exec_type *probe_types;

@@ -12,9 +12,9 @@
 #include "numa/check.h"
 
 /* The insides of a join, shared by join.c, join_build.c, join_dense.c, join_probe.c,
- * join_exists.c and join_unmatched.c. Written by join_create, by each worker in its own
- * join_worker, by the build sink's finish, and by the directory pipe in its own partition; constant
- * for the probe, but for the match bytes inside the rows.
+ * join_exists.c, join_codes.c and join_unmatched.c. Written by join_create, by each worker in its
+ * own join_worker, by the build sink's finish, and by the directory pipe in its own partition;
+ * constant for the probe, but for the match bytes inside the rows.
  *
  * A build row: [ hash | matched byte, where build rows without a match are wanted | row_layout:
  * keys, then the build columns somebody reads ]. A column that is a key as it stands is kept once;
@@ -151,9 +151,16 @@ enum push_result join_fail(const struct join *join, struct exec_error *err);
 enum push_result join_fail_memory(const struct join *join, const struct nu_arena *arena,
                                   const char *what);
 
-/* Keys of a batch, evaluated; false: the job has failed. */
+/* Keys of a batch, evaluated, text as codes where it is coded; false: the job has failed. */
 bool join_eval_keys(const struct join *join, struct pipe_run *run, struct expr *const *keys,
                     const struct batch *in, struct vec *keys_out);
+
+/* join_codes.c: whether a key is compared by its codes in the plan's dictionary; what is compared;
+ * text keys exchanged for codes. false: out of scratch memory. */
+bool join_key_is_coded(const struct join *join, uint32_t key);
+struct exec_type join_key_type(const struct join *join, uint32_t key);
+bool join_code_keys(const struct join *join, const struct batch *in, struct nu_arena *scratch,
+                    struct vec *keys);
 
 bool join_dense_is_wanted(const struct join *join);
 /* After the dense pipe, before the directory's: whether the map answers. */

@@ -107,6 +107,37 @@ static enum exec_code choose_outputs(struct plan *plan, const struct plan_rel *r
     return EXEC_OK;
 }
 
+/* Dictionaries of the probe keys that are text columns of a table; NULL in *out: there are none. */
+static enum exec_code take_dictionaries(struct plan *plan, const struct plan_rel *rel,
+                                        const struct sides *sides, struct dictionary *const **out,
+                                        struct exec_error *err)
+{
+    const struct column_estimate *columns = sides->probe_rel->columns;
+    struct dictionary **taken;
+
+    *out = NULL;
+    if (columns == NULL) {
+        return EXEC_OK;
+    }
+    taken = plan_calloc(plan, rel->key_count, sizeof *taken, err);
+    if (taken == NULL) {
+        return err->code;
+    }
+    for (uint32_t k = 0; k < rel->key_count; k++) {
+        uint32_t column;
+        if (!expr_is_column(sides->probe_exprs[k], &column) || columns[column].stats == NULL ||
+            columns[column].stats->dictionary == NULL) {
+            continue;
+        }
+        taken[k] = columns[column].stats->dictionary;
+        if (!job_hold_dictionary(plan->job, taken[k])) {
+            return plan_no_memory(plan, err);
+        }
+    }
+    *out = taken;
+    return EXEC_OK;
+}
+
 static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
                                 const struct sides *sides, struct join_plan *join,
                                 struct exec_error *err)
@@ -130,7 +161,8 @@ static enum exec_code fill_plan(struct plan *plan, const struct plan_rel *rel,
         .probe_types = sides->probe.types,
         .probe_column_count = sides->probe.column_count,
     };
-    if (join->build_keys == NULL || join->probe_keys == NULL) {
+    if (join->build_keys == NULL || join->probe_keys == NULL ||
+        take_dictionaries(plan, rel, sides, &join->dictionaries, err) != EXEC_OK) {
         return err->code;
     }
     return move_condition(plan, rel, sides, rel->residual, &join->residual, err) != EXEC_OK

@@ -216,6 +216,28 @@ void dictionary_find(const struct dictionary *dictionary, const struct string_vi
     }
 }
 
+void dictionary_seek(const struct dictionary *dictionary, const struct string_view *views,
+                     const uint64_t *valid, uint32_t count, uint32_t *codes, uint64_t *present_out)
+{
+    uint64_t hashes[BATCH_ROWS];
+    uint64_t slot;
+
+    memset(present_out, 0, BATCH_WORDS * sizeof *present_out);
+    memset(codes, 0, count * sizeof *codes);
+    if (dictionary->count == 0) {
+        return;
+    }
+    hash_views(views, valid, count, hashes);
+    for (uint32_t i = 0; i < count; i++) {
+        if (valid != NULL && !bitmap_get(valid, i)) {
+            continue;
+        }
+        const uint32_t code = look(dictionary, &views[i], hashes[i], &slot);
+        codes[i] = code == UINT32_MAX ? 0 : code;
+        present_out[i / 64] |= (uint64_t)(code != UINT32_MAX) << i % 64;
+    }
+}
+
 bool dictionary_merge(struct dictionary *into, const struct dictionary *from, uint32_t *map)
 {
     for (uint32_t code = 0; code < from->count; code++) {

@@ -42,6 +42,10 @@ bool dictionary_encode(struct dictionary *dictionary, const struct string_view *
 /* The same of a finished dictionary that has all of them. */
 void dictionary_find(const struct dictionary *dictionary, const struct string_view *views,
                      const uint64_t *valid, uint32_t count, uint32_t *codes);
+/* The same where some may be missing: bit i of present_out (BATCH_WORDS of them) says whether text
+ * i has a code; of the others, nulls among them, the code is 0. */
+void dictionary_seek(const struct dictionary *dictionary, const struct string_view *views,
+                     const uint64_t *valid, uint32_t count, uint32_t *codes, uint64_t *present_out);
 
 /* map[code of `from`] = code of `into`, which takes in what it lacks. false as above. */
 bool dictionary_merge(struct dictionary *into, const struct dictionary *from, uint32_t *map);

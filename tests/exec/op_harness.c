@@ -1,5 +1,6 @@
 #include "op_harness.h"
 
+#include "table/dictionary.h"
 #include "vec/bitmap.h"
 #include "vec/value.h"
 
@@ -492,6 +493,7 @@ struct feed_batch {
     uint16_t sel[BATCH_ROWS];
     struct vec columns[32];
     uint64_t valid[32][BATCH_WORDS];
+    _Alignas(8) unsigned char codes[32][BATCH_ROWS * 4];
 };
 
 /* Rows [first, first + count) of cells; `gaps`: every row is followed by an unselected one. */
@@ -537,6 +539,26 @@ static void batch_free(struct feed_batch *feed)
         free((void *)(uintptr_t)feed->columns[c].data);
     }
     free(feed);
+}
+
+/* Codes of one width; dice say which. Texts under gaps have some too, or the code 0. */
+static void bring_codes(struct feed_batch *feed, uint32_t c, const struct dictionary *dictionary,
+                        uint64_t dice)
+{
+    const uint32_t count = feed->batch.row_count;
+    const uint8_t least = dictionary_code_bytes(dictionary->count);
+    const uint8_t bytes = (uint8_t)(least << dice % 3 > 4 ? 4 : least << dice % 3);
+    struct vec *vec = &feed->columns[c];
+    uint32_t found[BATCH_ROWS];
+    uint64_t present[BATCH_WORDS];
+
+    dictionary_seek(dictionary, vec->data, vec->valid, count, found, present);
+    for (uint32_t r = 0; r < count; r++) {
+        memcpy(feed->codes[c] + r * bytes, &found[r], bytes); /* little-endian */
+    }
+    vec->codes = feed->codes[c];
+    vec->code_bytes = bytes;
+    vec->dictionary = dictionary;
 }
 
 struct feeder {
@@ -598,6 +620,13 @@ static void *feed_batches(void *argument)
         const uint32_t worker = (uint32_t)(dice >> 40) % workers;
         if (feeder->worker == UINT32_MAX || feeder->worker == worker) {
             struct feed_batch *feed = batch_make(feeder->cells, first, count, gaps);
+            for (uint32_t c = 0; feeder->harness->dictionaries != NULL && dice % 5 != 0 &&
+                                 c < feed->batch.column_count;
+                 c++) {
+                if (feeder->harness->dictionaries[c] != NULL && !feed->columns[c].constant) {
+                    bring_codes(feed, c, feeder->harness->dictionaries[c], dice >> 8);
+                }
+            }
             const enum push_result result = push_whole(feeder, worker, &feed->batch);
             batch_free(feed);
             if (result != PUSH_MORE) {

@@ -78,6 +78,8 @@ struct harness {
     uint64_t cancel_after_questions; /* > 0: ... when the time has been asked that often */
     struct lines lines;
     const struct exec_type *out_types; /* of the batches that come out */
+    /* By column of the cells that are fed: some batches bring their texts' codes; NULL: none. */
+    const struct dictionary *const *dictionaries;
     void *internal;
 };
 

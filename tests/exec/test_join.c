@@ -7,6 +7,7 @@
 #include "op/join.h"
 #include "op_harness.h"
 #include "oracle/join_oracle.h"
+#include "table/dictionary.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct fixture {
     bool residual;
     enum exec_join_kind kind;
     bool emits_build; /* the question of a semi, anti or mark join is about the build rows */
+    bool coded;       /* text keys of the probe side have dictionaries */
     uint64_t seed;
 };
 
@@ -76,6 +78,7 @@ struct joined {
     struct exec_type out_types[2 * COLUMNS_MAX];
     uint32_t output_count;
     struct expr *exprs[COLUMNS_MAX];
+    struct dictionary *dictionaries[COLUMNS_MAX]; /* of probe columns */
 };
 
 static void prepare(struct joined *joined, const struct fixture *fixture)
@@ -100,6 +103,23 @@ static void prepare(struct joined *joined, const struct fixture *fixture)
     joined->out_types[joined->output_count] = (struct exec_type)TYPE_OF(BOOL);
 }
 
+static void make_dictionaries(struct harness *harness, struct joined *joined)
+{
+    for (uint32_t k = 0; k < joined->fixture.key_count; k++) {
+        if (joined->types[k].kind != EXEC_TYPE_UTF8) {
+            continue;
+        }
+        joined->dictionaries[k] = dictionary_create(harness->job.pages, &harness->job.budget, 0);
+        for (uint32_t r = 0; r < joined->probe.row_count; r++) {
+            const struct cell *cell = cells_at(&joined->probe, r, k);
+            const struct string_view view = string_view_make(cell->text, cell->text_bytes);
+            uint32_t code;
+            cr_assert(cell->null ||
+                      dictionary_encode(joined->dictionaries[k], &view, NULL, 1, &code));
+        }
+    }
+}
+
 static enum exec_code try_create(struct harness *harness, struct joined *joined, struct join **join)
 {
     const struct fixture *fixture = &joined->fixture;
@@ -116,6 +136,7 @@ static enum exec_code try_create(struct harness *harness, struct joined *joined,
         .build_keys = joined->exprs,
         .probe_keys = joined->exprs,
         .nulls_equal = joined->nulls_equal,
+        .dictionaries = fixture->coded ? joined->dictionaries : NULL,
         .build_types = joined->types,
         .build_column_count = columns,
         .probe_types = joined->types,
@@ -150,8 +171,13 @@ static void run_join(struct harness *harness, struct join *join, const struct jo
     if (harness_finish_sink(harness, join_build_sink(join)) != EXEC_OK) {
         return;
     }
+    if (joined->fixture.coded && join_dense_source(join) != NULL) {
+        harness_run_source(harness, join_dense_source(join));
+    }
     harness_run_source(harness, join_directory_source(join));
+    harness->dictionaries = (const struct dictionary *const *)joined->dictionaries;
     harness_feed_operator(harness, join_probe_operator(join), &joined->probe);
+    harness->dictionaries = NULL;
     if (join_unmatched_source(join) != NULL) {
         harness_run_source(harness, join_unmatched_source(join));
     }
@@ -173,6 +199,9 @@ static void check_one(const struct fixture *fixture)
 
     prepare(&joined, fixture);
     harness_init(&harness, fixture->workers, fixture->hash_bits_kept, UINT64_MAX);
+    if (fixture->coded) {
+        make_dictionaries(&harness, &joined);
+    }
     struct join *join = create(&harness, &joined);
     run_join(&harness, join, &joined);
     cr_assert_eq(harness.failure.code, EXEC_OK, "%s", harness.failure.detail);
@@ -205,6 +234,9 @@ static void check_one(const struct fixture *fixture)
     if (fixture->kind == EXEC_JOIN_FULL) {
         cr_assert_eq(figures.build_rows, fixture->build_rows);
     }
+    for (uint32_t k = 0; k < fixture->key_count; k++) {
+        dictionary_unref(joined.dictionaries[k]);
+    }
     lines_free(&wanted);
     harness_fini(&harness);
     finish(&joined);
@@ -219,6 +251,14 @@ static void check(const struct fixture *fixture)
         turned.emits_build = true;
         check_one(&turned);
     }
+}
+
+static void check_coded(const struct fixture *fixture)
+{
+    struct fixture coded = *fixture;
+
+    coded.coded = true;
+    check(&coded);
 }
 
 static const struct exec_type int64_key[] = {TYPE_OF(INT64)};
@@ -270,6 +310,28 @@ Test(join, several_keys_and_equal_nulls)
             fixture.null_percent = 30;
             fixture.nulls_equal = nulls_equal != 0;
             check(&fixture);
+        }
+    }
+}
+
+Test(join, text_keys_as_codes)
+{
+    static const struct exec_type types[] = {TYPE_OF(UTF8), TYPE_OF(INT32), TYPE_OF(UTF8)};
+    for (uint32_t k = 0; k < KIND_COUNT; k++) {
+        for (uint32_t variant = 0; variant < 12; variant++) {
+            struct fixture fixture = plain(all_kinds[k]);
+            fixture.key_types = types;
+            fixture.key_count =
+                all_kinds[k] == EXEC_JOIN_LEFT_ANTI_NULL_AWARE ? 1 : 1 + variant % 3;
+            fixture.distinct = fixture.key_count > 1 ? 12 : 60 + variant * 70;
+            fixture.null_percent = variant % 2 * 20;
+            fixture.nulls_equal = variant == 6 && fixture.key_count > 1;
+            fixture.build_rows = variant == 7 ? 0 : variant > 9 ? 25 : 150; /* 25: mostly unique */
+            fixture.probe_rows = variant == 8 ? 0 : 600;
+            fixture.hash_bits_kept = variant % 4 == 3 ? 3 : 64;
+            fixture.refusals = variant % 2;
+            fixture.seed = 100 + variant;
+            check_coded(&fixture);
         }
     }
 }
