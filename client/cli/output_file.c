@@ -8,6 +8,49 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { NAME_ROOM = 32 }; /* for what follows the path in the name of a temporary */
+
+/* A file without a name in the folder of `path`, so that nothing stays behind however we end. -1
+ * and errno: the file system has none such, or another failure. */
+static int open_nameless(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL   ? strdup(".")
+                   : slash == path ? strdup("/")
+                                   : strndup(path, (size_t)(slash - path));
+    const int fd = folder == NULL ? -1 : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    const int failure = errno;
+
+    free(folder);
+    errno = failure;
+    return fd;
+}
+
+/* A file with a name beside `path`, with the access that umask leaves. */
+static int open_named(char *name)
+{
+    const int fd = mkostemp(name, O_CLOEXEC);
+
+    if (fd >= 0) {
+        const mode_t mask = umask(0);
+        umask(mask);
+        fchmod(fd, 0666 & ~mask);
+    }
+    return fd;
+}
+
+/* Gives the file without a name one beside `path`: no link replaces a file, only a rename does. */
+static int name_it(const struct output_file *output)
+{
+    char source[NAME_ROOM];
+
+    snprintf(source, sizeof source, "/proc/self/fd/%d", output->fd);
+    snprintf(output->temporary, strlen(output->path) + NAME_ROOM, "%s.%ld.part", output->path,
+             (long)getpid());
+    unlink(output->temporary);
+    return linkat(AT_FDCWD, source, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
+}
+
 static enum exec_code open_path(struct output_file *output, const char *path,
                                 struct exec_error *err)
 {
@@ -17,17 +60,16 @@ static enum exec_code open_path(struct output_file *output, const char *path,
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         output->fd = open(path, O_WRONLY | O_CLOEXEC);
     } else {
-        const size_t room = strlen(path) + 16;
+        const size_t room = strlen(path) + NAME_ROOM;
         output->temporary = malloc(room);
         if (output->temporary == NULL) {
             return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "out of memory");
         }
-        snprintf(output->temporary, room, "%s.XXXXXX", path);
-        output->fd = mkostemp(output->temporary, O_CLOEXEC);
-        if (output->fd >= 0) {
-            const mode_t mask = umask(0);
-            umask(mask);
-            fchmod(output->fd, 0666 & ~mask);
+        output->fd = open_nameless(path);
+        output->nameless = output->fd >= 0;
+        if (!output->nameless) {
+            snprintf(output->temporary, room, "%s.XXXXXX", path);
+            output->fd = open_named(output->temporary);
         }
     }
     if (output->fd < 0) {
@@ -101,8 +143,11 @@ enum exec_code output_commit(struct output_file *output, struct exec_error *err)
 {
     output_flush(output);
     if (output->failure == 0 && output->temporary != NULL) {
-        if (fsync(output->fd) != 0 || rename(output->temporary, output->path) != 0) {
+        if (fsync(output->fd) != 0 || (output->nameless && name_it(output) != 0)) {
             output->failure = errno;
+        } else if (rename(output->temporary, output->path) != 0) {
+            output->failure = errno;
+            output->nameless = false;
         } else {
             free(output->temporary);
             output->temporary = NULL;
@@ -119,7 +164,9 @@ enum exec_code output_commit(struct output_file *output, struct exec_error *err)
 void output_close(struct output_file *output)
 {
     if (output->temporary != NULL) {
-        unlink(output->temporary);
+        if (!output->nameless) {
+            unlink(output->temporary);
+        }
         free(output->temporary);
     }
     if (output->path != NULL && output->fd >= 0) {

@@ -16,6 +16,7 @@ struct output_file {
     int fd;
     const char *path; /* NULL: stdout */
     char *temporary;  /* beside path; NULL when path is no regular file (a pipe, /dev/null) */
+    bool nameless;    /* temporary is a name it gets only when it is whole */
     char *buffer;
     size_t used;
     uint64_t flushed_bytes;

@@ -103,6 +103,8 @@ class Cli(unittest.TestCase):
                       self.morsel("group", "orders.csv", "--csv", "other=header:false", "--agg", "count()", code=2)[1])
         self.assertEqual(self.morsel("group", "-", "--agg", "n = count()", stdin="a\n1\n2\n")[0], "n\n2\n")
         self.assertIn("given twice", self.morsel("join", "-", "-", "--on", "a", code=2, stdin="a\n1\n")[1])
+        self.assertIn("no input is called 'amount'; write [INPUT=]COLUMN:TYPE",
+                      self.morsel("group", "orders.csv", "--types", "amount=int64", "--agg", "count()", code=2)[1])
         self.morsel("group", "orders.csv", "--types", "amount:nosuch", "--agg", "count()", code=2)
 
     def test_data_on_stdout_and_all_else_on_stderr(self):
@@ -225,6 +227,9 @@ class Cli(unittest.TestCase):
         self.assertIn("--agg", self.morsel("help", "group")[0])
         self.assertIn("morsel ", self.morsel("version")[0])
         self.morsel("help", "nothing", code=2)
+        self.assertEqual(self.morsel("--version")[0], self.morsel("version")[0])
+        self.assertNotIn("--local", self.morsel("help", "tables")[0])
+        self.assertIn("--local is not an option of morsel tables", self.morsel("tables", "--local", code=2)[1])
         out, _ = self.morsel("help", "functions")
         for word in ["  date_trunc ", "any_value", "timestamp[us,UTC]", "decimal(DIGITS,SCALE)", "nullif", " int64"]:
             self.assertIn(word, out)
@@ -238,6 +243,10 @@ class Cli(unittest.TestCase):
         _, err = self.morsel(*group, "concat(day::utf8, '') = day", code=2)
         self.assertIn("a date is written date '2024-01-31'", err)
         self.assertEqual(self.morsel(*group, "day = date '2024-01-31'")[0], "n\n1\n")
+        self.write("na.csv", "v\n" + "17\n" * 300000 + "NA\n")
+        _, err = self.morsel("group", "na.csv", "--agg", "s=sum(v)", code=6)
+        self.assertIn("give its type); if it means NULL: --null 'NA'", err)
+        self.assertEqual(self.morsel("group", "na.csv", "--agg", "s=sum(v)", "--null", "NA")[0], "s\n5100000\n")
 
     def interrupted(self, number, job="count.json", times=1):
         process = subprocess.Popen([MORSEL, "run", job], cwd=self.root, stdout=subprocess.DEVNULL,
@@ -251,6 +260,19 @@ class Cli(unittest.TestCase):
     def test_signals(self):
         self.assertEqual(self.interrupted(signal.SIGINT), (130, "morsel: interrupted\n"))
         self.assertEqual(self.interrupted(signal.SIGTERM), (7, "morsel: terminated\n"))
+
+    def test_a_killed_run_leaves_no_file(self):
+        try:
+            os.close(os.open(self.root, os.O_TMPFILE | os.O_WRONLY))
+        except OSError:
+            self.skipTest("no files without a name here")
+        before = sorted(os.listdir(self.root))
+        process = subprocess.Popen([MORSEL, "run", "long.json", "--out", "killed.csv"], cwd=self.root,
+                                   stderr=subprocess.DEVNULL, env=self.env)
+        time.sleep(0.5 * SLOW)
+        process.kill()
+        self.assertEqual(process.wait(30 * SLOW), -signal.SIGKILL)
+        self.assertEqual(sorted(os.listdir(self.root)), before)
 
     def test_a_reader_that_goes_away(self):
         process = subprocess.Popen([MORSEL, "run", "long.json"], cwd=self.root, stdout=subprocess.PIPE,
