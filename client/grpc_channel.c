@@ -349,7 +349,8 @@ enum channel_result grpc_channel_step(struct grpc_channel *channel, uint64_t dea
     }
     if (!nghttp2_session_want_read(channel->session) && channel->unsent_bytes == 0) {
         channel_fail(channel, channel->settings_seen ? "the connection was ended"
-                                                     : "the peer does not speak HTTP/2");
+                                                     : "the peer does not speak HTTP/2: is this "
+                                                       "morseld's gRPC port?");
         return CHANNEL_BROKEN;
     }
     struct pollfd polled[2] = {

@@ -45,6 +45,25 @@ static void hint_types(struct exec_error *error)
     }
 }
 
+/* A field like NA where an inferred number was expected: what most such files mean by it. */
+static void hint_null(struct exec_error *error)
+{
+    static const char *const usual[] = {"NA",   "N/A", "na",   "n/a", "NULL",
+                                        "null", "\\N", "None", "-",   "?"};
+    static const char inferred[] = "; give its type)";
+    const size_t size = strlen(error->detail);
+
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        char quoted[16];
+        snprintf(quoted, sizeof quoted, "\"%s\" is not ", usual[i]);
+        if (strstr(error->detail, quoted) != NULL && size >= sizeof inferred &&
+            strcmp(error->detail + size - (sizeof inferred - 1), inferred) == 0) {
+            append(error, "; if it means NULL: --null '%s'", usual[i]);
+            return;
+        }
+    }
+}
+
 void cli_hint(const struct cli_options *options, struct cli_error *err)
 {
     const bool makes_table = options->command == CLI_LOAD || options->command == CLI_UPLOAD;
@@ -56,5 +75,7 @@ void cli_hint(const struct cli_options *options, struct cli_error *err)
                  "table '%.200s' exists already; --replace replaces it", options->args[0]);
     } else if (err->exec.code == EXEC_TYPE_MISMATCH) {
         hint_types(&err->exec);
+    } else if (err->exec.code == EXEC_BAD_DATA) {
+        hint_null(&err->exec);
     }
 }

@@ -235,7 +235,7 @@ uint32_t cli_input_scan(struct plan_builder *plan, const struct cli_options *opt
     return builder_rel(plan, &rel);
 }
 
-static enum exec_code check_list(const char *option, const struct cli_list *list,
+static enum exec_code check_list(const char *option, const char *form, const struct cli_list *list,
                                  const char *const *names, uint32_t count, struct exec_error *err)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -244,8 +244,9 @@ static enum exec_code check_list(const char *option, const struct cli_list *list
             known = known || about(list->texts[i], names[n]) != NULL;
         }
         if (!known) {
-            return EXEC_FAIL(err, EXEC_BAD_SPEC, "%s %.100s: no input is called '%.*s'", option,
-                             list->texts[i], (int)strcspn(list->texts[i], "="), list->texts[i]);
+            return EXEC_FAIL(
+                err, EXEC_BAD_SPEC, "%s %.100s: no input is called '%.*s'; write [INPUT=]%s",
+                option, list->texts[i], (int)strcspn(list->texts[i], "="), list->texts[i], form);
         }
     }
     return EXEC_OK;
@@ -254,8 +255,8 @@ static enum exec_code check_list(const char *option, const struct cli_list *list
 enum exec_code cli_input_check_names(const struct cli_options *options, const char *const *names,
                                      uint32_t count, struct exec_error *err)
 {
-    if (check_list("--csv", &options->csv, names, count, err) != EXEC_OK) {
+    if (check_list("--csv", "KEY:VALUE", &options->csv, names, count, err) != EXEC_OK) {
         return err->code;
     }
-    return check_list("--types", &options->types, names, count, err);
+    return check_list("--types", "COLUMN:TYPE", &options->types, names, count, err);
 }

@@ -21,7 +21,7 @@ enum cli_exit cmd_check(const struct cli_options *options, uint32_t args_min, ui
     }
     if (server_needed && options->server == NULL) {
         EXEC_FAIL(&err.exec, EXEC_BAD_SPEC,
-                  "morsel %s asks a server: give --server HOST:PORT or set MORSEL_SERVER", name);
+                  "morsel %s asks a server: give --server HOST[:PORT] or set MORSEL_SERVER", name);
         return run_fail(options, &err, NULL, false);
     }
     return EXIT_OK;

@@ -21,6 +21,8 @@ enum {
     FOR_SQL = 1024,
     FOR_TRACE = 2048,
     FOR_TOP = 4096,
+    FOR_HERE = 8192, /* may run without a server */
+    FOR_VERSION = 16384,
 };
 
 enum option_id {
@@ -236,6 +238,7 @@ static bool option_take(struct cli_options *options, enum option_id id, const ch
             return options->errors_json || strcmp(value, "text") == 0;
         case OPTION_QUIET: options->quiet = true; return true;
         case OPTION_VERBOSE: options->verbose = true; return true;
+        case OPTION_VERSION: options->command = CLI_VERSION; return true;
         case OPTION_HELP: options->help = true; return true;
         case OPTION_BASE: break;
     }
@@ -426,8 +429,8 @@ void cli_help_print(FILE *to, enum cli_command command)
         return;
     }
     const struct command_row *row = &command_rows[command];
-    fprintf(to, "morsel %s: %s\n\nUsage: morsel %s %s [OPTIONS]\n\n", row->name, row->summary,
-            row->name, row->arguments);
+    fprintf(to, "morsel %s: %s\n\nUsage: morsel %s%s%s [OPTIONS]\n\n", row->name, row->summary,
+            row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
     if ((row->groups & FOR_INPUT) != 0) {
         fprintf(to, "%s\n", command == CLI_UPLOAD ? upload_help : input_help);
     }

@@ -171,7 +171,9 @@ static json_t *select_of_tree(const struct sql_text *text, json_t *tree, struct 
     json_t *select =
         json_object_get(json_object_get(json_array_get(statements, 0), "stmt"), "SelectStmt");
     if (select == NULL) {
-        EXEC_FAIL(err, EXEC_BAD_SPEC, "%s: not an expression", text->option);
+        EXEC_FAIL(err, EXEC_BAD_SPEC,
+                  "%s: only SELECT is run (morsel load, upload and drop change tables)",
+                  text->option);
     }
     return select;
 }
