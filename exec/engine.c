@@ -134,8 +134,6 @@ static void log_start(const struct exec_engine *engine)
         engine_log(engine, EXEC_LOG_WARNING,
                    "memory is not bound to nodes: the kernel refuses mbind");
     }
-    engine_log(engine, EXEC_LOG_INFO, "file input: %s",
-               io_uses_uring(engine->io) ? "io_uring" : "pread threads");
 }
 
 /* Everything with a thread or memory of its own; undone in reverse order. */

@@ -501,6 +501,11 @@ ProtobufCMessage *json_to_message(const ProtobufCMessageDescriptor *descriptor, 
     ProtobufCMessage *message;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 
+    if (size == 0) {
+        EXEC_FAIL(err, EXEC_BAD_SPEC, "%s is empty", name);
+        err->line = 1;
+        return NULL;
+    }
     if (json == NULL) {
         EXEC_FAIL(err, EXEC_BAD_SPEC, "%s:%d:%d: %s", name, error.line, error.column, error.text);
         err->line = error.line > 0 ? (uint64_t)error.line : 0;

@@ -129,8 +129,10 @@ static enum exec_code bind_compression(struct scan_file *file, struct exec_error
                                                                           : INFLATE_NONE;
     file->compression = inflate_kind_of(file->head, file->head_bytes);
     if (named != INFLATE_NONE && file->compression != named) {
-        return EXEC_FAIL(err, EXEC_BAD_DATA, "'%.150s' is not a %s file", file->path,
-                         inflate_kind_name(named));
+        return EXEC_FAIL(err, EXEC_BAD_DATA,
+                         file->head_bytes == 0 ? "'%.150s' is empty: it is not a %s file"
+                                               : "'%.150s' is not a %s file",
+                         file->path, inflate_kind_name(named));
     }
     return EXEC_OK;
 }

@@ -572,6 +572,8 @@ Test(scan_files, what_is_wrong_is_said)
     write_text(&bench, "not.csv.gz", "a\n1\n");
     expect_failure(&bench, scan_of("not.csv.gz"), EXEC_BAD_DATA, "'not.csv.gz' is not a gzip file",
                    0, 0);
+    write_text(&bench, "none.csv.gz", "");
+    expect_failure(&bench, scan_of("none.csv.gz"), EXEC_BAD_DATA, "'none.csv.gz' is empty", 0, 0);
     struct scan scan = scan_of("ragged.csv");
     scan.paths[1] = "other.csv";
     scan.path_count = 2;

@@ -70,7 +70,7 @@ Test(job_json, mistakes_have_a_place)
         {"{\"batchRows\": 1,\n \"batchRows\": 2}", 2, 12, "duplicate"},
         {"[]", 1, 1, "an object (morsel.v1.JobOptions) is expected"},
         {"{\n\"a\": }", 2, 6, "unexpected token"},
-        {"", 1, 0, "t.json"},
+        {"", 1, 0, "t.json is empty"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_assert_null(options_read(rows[i].text), "%s", rows[i].text);
