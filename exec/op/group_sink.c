@@ -20,6 +20,7 @@ struct sink_batch {
     struct group_rows rows;
     uint64_t hashes[BATCH_ROWS];
     uint16_t positions[BATCH_ROWS]; /* 0, 1, 2, ... */
+    uint16_t places[BATCH_ROWS];
     unsigned char *groups[BATCH_ROWS];
     uint16_t hits[BATCH_ROWS], misses[BATCH_ROWS];
     uint32_t hit_count, miss_count;
@@ -260,6 +261,7 @@ static bool ask_hot(struct group *group, struct group_worker *worker, struct sin
     if (!find_groups(group, worker, sink, count)) {
         return false;
     }
+    group_places_learn(&worker->places, sink->places, sink->groups, count);
     split_hits(sink, count);
     worker->hits += sink->hit_count;
     worker->misses += sink->miss_count;
@@ -267,6 +269,19 @@ static bool ask_hot(struct group *group, struct group_worker *worker, struct sin
         judge_hot(worker, count, sink->hit_count);
     }
     return group_update(group, rows, sink->hits, sink->hit_count, sink->groups, &worker->hot_arena);
+}
+
+/* Every row's group stands in sink->groups. */
+static enum push_result push_known(struct group *group, struct group_worker *worker,
+                                   const struct sink_batch *sink)
+{
+    const uint32_t count = sink->rows.batch->sel_count;
+
+    worker->hits += count;
+    return group_update(group, &sink->rows, sink->positions, count, sink->groups,
+                        &worker->hot_arena)
+               ? PUSH_MORE
+               : group_fail_memory(group, &worker->hot_arena);
 }
 
 static enum push_result push_batch(struct group *group, struct pipe_run *run,
@@ -281,17 +296,21 @@ static enum push_result push_batch(struct group *group, struct pipe_run *run,
     if (!group_rows_eval(group, run, in, &sink->rows)) {
         return PUSH_FAILED;
     }
-    hash_keys(in, sink->rows.keys, group->plan.key_count, group->job->hash_bits_kept, sink->hashes);
     for (uint32_t p = 0; p < in->sel_count; p++) {
         sink->positions[p] = (uint16_t)p;
     }
+    group->job->workers[run->worker].rows_aggregated += in->sel_count;
+    if (group_places_find(&worker->places, in, sink->rows.keys, group->plan.key_count,
+                          &worker->hot_arena, sink->places, sink->groups)) {
+        return push_known(group, worker, sink);
+    }
+    hash_keys(in, sink->rows.keys, group->plan.key_count, group->job->hash_bits_kept, sink->hashes);
     if (!ask_hot(group, worker, sink)) {
         return group_fail_memory(group, &worker->hot_arena);
     }
     if (sink->miss_count > 0 && !add_to_backlog(group, run, sink)) {
         return PUSH_FAILED;
     }
-    group->job->workers[run->worker].rows_aggregated += in->sel_count;
     return PUSH_MORE;
 }
 

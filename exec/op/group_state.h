@@ -5,6 +5,7 @@
 #include "hash/radix_rows.h"
 #include "kernel/agg.h"
 #include "op/group.h"
+#include "op/group_places.h"
 #include "op/job_context.h"
 
 /* The insides of an aggregation, shared by group.c, group_measures.c, group_sink.c, group_source.c.
@@ -53,6 +54,7 @@ struct group_worker {
     _Alignas(128) struct nu_arena hot_arena;
     struct nu_arena backlog_arena;
     struct group_table hot;
+    struct group_places places; /* of groups in it */
     struct radix_rows backlog;
     uint64_t backlog_count;
     uint64_t hits, misses;

@@ -11,6 +11,7 @@ static const double SELECTIVITY = PLAN_SELECTIVITY_UNKNOWN;
 static const double PLAN_ROWS_MAX = 1e100; /* products of those stay finite */
 static const double EQUAL_SELECTIVITY = 0.1;
 static const double NULL_SELECTIVITY = 0.1;
+static const double RANGE_LEAST = 1e-4; /* of a column's values, between two ends */
 static const double UNKNOWN_SEMI_SHARE = 0.5;
 static const double GROUP_EXPONENT = 0.75; /* groups of rows whose keys nothing is known of */
 
@@ -27,28 +28,55 @@ double plan_distinct(const struct plan_rel *rel, const struct expr *expr)
 
 static double selectivity(const struct plan_rel *rel, const struct expr *predicate);
 
-/* column < number and the like, by the bounds; negative: not of that form. */
-static double range_selectivity(const struct plan_rel *rel, struct expr *const *args, bool below)
-{
+/* A comparison of a column with a number: one end of a range, and the share of values it passes. */
+struct range_end {
     uint32_t column;
-    double number;
-    bool turned = false;
+    bool below; /* the column is to be below the number */
+    double share;
+};
 
-    if (!expr_is_column(args[0], &column) || !expr_is_number(args[1], &number)) {
-        turned = true;
-        if (!expr_is_column(args[1], &column) || !expr_is_number(args[0], &number)) {
-            return -1;
+/* By the bounds; false: not of that form, or nothing is known. */
+static bool range_end(const struct plan_rel *rel, struct expr *const *args, bool below,
+                      struct range_end *out)
+{
+    double number;
+
+    out->below = below;
+    if (!expr_is_column(args[0], &out->column) || !expr_is_number(args[1], &number)) {
+        out->below = !below;
+        if (!expr_is_column(args[1], &out->column) || !expr_is_number(args[0], &number)) {
+            return false;
         }
     }
-    const struct column_estimate *estimate = &rel->columns[column];
+    const struct column_estimate *estimate = &rel->columns[out->column];
     if (!estimate->has_bounds) {
-        return -1;
+        return false;
     }
     const double width = estimate->max - estimate->min;
     const double part = width <= 0 ? 0.5 : (number - estimate->min) / width;
-    const double share = below != turned ? part : 1 - part;
-    /* Infinite bounds say nothing. */
-    return isnan(share) ? -1 : fmin(fmax(share, 0), 1);
+    if (isnan(part)) {
+        return false; /* infinite bounds say nothing */
+    }
+    out->share = fmin(fmax(out->below ? part : 1 - part, 0), 1);
+    return true;
+}
+
+static bool range_end_of(const struct plan_rel *rel, const struct expr *predicate,
+                         struct range_end *out)
+{
+    struct expr *const *args;
+    uint32_t count;
+
+    if (rel->columns == NULL) {
+        return false;
+    }
+    if (expr_is_call(predicate, "lt", &args, &count) ||
+        expr_is_call(predicate, "le", &args, &count)) {
+        return range_end(rel, args, true, out);
+    }
+    return (expr_is_call(predicate, "gt", &args, &count) ||
+            expr_is_call(predicate, "ge", &args, &count)) &&
+           range_end(rel, args, false, out);
 }
 
 static double equal_selectivity(const struct plan_rel *rel, struct expr *const *args)
@@ -74,8 +102,8 @@ static double logic_selectivity(const struct plan_rel *rel, struct expr *const *
 static double call_selectivity(const struct plan_rel *rel, const struct expr *predicate)
 {
     struct expr *const *args;
+    struct range_end end;
     uint32_t count;
-    double share = -1;
 
     if (expr_is_call(predicate, "and", &args, &count)) {
         return logic_selectivity(rel, args, count, true);
@@ -99,14 +127,26 @@ static double call_selectivity(const struct plan_rel *rel, const struct expr *pr
     if (expr_is_call(predicate, "is_not_null", &args, &count)) {
         return 1 - NULL_SELECTIVITY;
     }
-    if (expr_is_call(predicate, "lt", &args, &count) ||
-        expr_is_call(predicate, "le", &args, &count)) {
-        share = range_selectivity(rel, args, true);
-    } else if (expr_is_call(predicate, "gt", &args, &count) ||
-               expr_is_call(predicate, "ge", &args, &count)) {
-        share = range_selectivity(rel, args, false);
+    return range_end_of(rel, predicate, &end) ? end.share : SELECTIVITY;
+}
+
+/* Of predicate i, on the rows that the earlier ones leave. Two ends of one range do not act each
+ * for itself: the share between a lower end that passes a and an upper end that passes b of the
+ * values is a + b - 1. */
+static double next_selectivity(const struct plan_rel *rel, uint32_t i)
+{
+    struct range_end end, other;
+
+    if (!range_end_of(rel, rel->predicates[i], &end)) {
+        return selectivity(rel, rel->predicates[i]);
     }
-    return share < 0 ? SELECTIVITY : share;
+    for (uint32_t k = 0; k < i; k++) {
+        if (range_end_of(rel, rel->predicates[k], &other) && other.column == end.column &&
+            other.below != end.below && other.share > 0) {
+            return fmax(end.share + other.share - 1, RANGE_LEAST) / other.share;
+        }
+    }
+    return end.share;
 }
 
 static double selectivity(const struct plan_rel *rel, const struct expr *predicate)
@@ -394,7 +434,7 @@ void plan_estimate(struct plan_rel *rel)
     estimate_rows(rel);
     estimate_columns(rel);
     for (uint32_t i = 0; i < rel->predicate_count; i++) {
-        rel->rows = ceil(rel->rows * selectivity(rel, rel->predicates[i]));
+        rel->rows = ceil(rel->rows * next_selectivity(rel, i));
         rel->rows_exact = false;
     }
     rel->rows = fmin(rel->rows, PLAN_ROWS_MAX);

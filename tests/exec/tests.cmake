@@ -43,6 +43,7 @@ target_sources(test_join PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle
 morsel_test(exec join_dense LABELS unit)
 target_sources(test_join_dense PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle/join_oracle.c)
 morsel_test(exec group LABELS unit)
+morsel_test(exec group_places LABELS unit)
 target_sources(test_group PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle/group_oracle.c)
 morsel_test(exec group_dense LABELS unit)
 target_sources(test_group_dense PRIVATE exec/op_harness.c exec/op_harness_expr.c oracle/group_oracle.c)
