@@ -1,5 +1,6 @@
 #include "job.h"
 
+#include "numa/thread_clock.h"
 #include "plan/explain.h"
 #include "plan/spec.h"
 #include "sched/probes.h"
@@ -8,15 +9,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FREE_HEADS_MAX = 256 };
 
 uint64_t job_clock_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return nu_thread_clock_ns();
 }
 
 /* ---- heads

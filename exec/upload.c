@@ -6,17 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* An upload is a job of one pipeline that is fed from outside. Calls of the owner become steps in a
  * queue; at most one step is on the dispatcher at a time, as a serial range of its rows, so that
  * rows keep their order and the builder has one owner. It ends with a commit or abort step, or when
  * an append has failed and the queue is empty: the pipeline closes and finish() tells the owner. */
 
-enum {
-    UPLOADS_MAX = 16384,
-    SLICE_NS = 1000000, /* of copying, then other jobs may run */
-};
+enum { UPLOADS_MAX = 16384 };
 
 enum upload_step_kind { UPLOAD_APPEND, UPLOAD_COMMIT, UPLOAD_ABORT };
 
@@ -221,13 +217,6 @@ static enum exec_code upload_slice(struct exec_upload *upload, const struct uplo
     return code == EXEC_OK ? upload_take_chunks(upload, false, err) : code;
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static enum exec_code upload_prepare(struct exec_upload *upload, const struct upload_step *step,
                                      struct exec_error *err)
 {
@@ -245,22 +234,24 @@ static enum exec_code upload_prepare(struct exec_upload *upload, const struct up
     return upload_check_columns(&upload->schema, step->columns, err);
 }
 
-/* Copies rows from *row on until they are all there or the slice is spent. */
+/* Copies rows from *row on until they are all there or the morsel is over. */
 static enum exec_code upload_append_rows(struct exec_upload *upload, uint32_t worker,
                                          const struct upload_step *step, uint64_t *row,
                                          struct exec_error *err)
 {
     const uint64_t rows = step->columns[0].row_count;
-    const uint64_t deadline_ns = clock_ns() + SLICE_NS;
     struct nu_arena scratch;
     enum exec_code code = *row == 0 ? upload_prepare(upload, step, err) : EXEC_OK;
 
     nu_arena_init(&scratch, upload->engine->pages, upload->engine->worker_node[worker],
                   catalogue_budget(upload->engine->catalogue));
-    while (code == EXEC_OK && *row < rows && clock_ns() < deadline_ns) {
+    while (code == EXEC_OK && *row < rows) {
         const uint32_t count = rows - *row < BATCH_ROWS ? (uint32_t)(rows - *row) : BATCH_ROWS;
         code = upload_slice(upload, step, *row, count, &scratch, err);
         *row += count;
+        if (sched_morsel_is_over(&upload->pipeline, worker)) {
+            break;
+        }
     }
     nu_arena_destroy(&scratch);
     return code;

@@ -281,6 +281,9 @@ static enum push_result scan_packed(struct group *group, struct pipe_run *run,
             }
         }
         range->begin++;
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }
@@ -314,6 +317,9 @@ static enum push_result source_scan(struct op_source *source, struct pipe_run *r
         range->begin++;
         if (result == PUSH_STOP) {
             return result;
+        }
+        if (pipe_time_is_up(run)) {
+            break;
         }
     }
     return PUSH_MORE;

@@ -322,6 +322,9 @@ static enum push_result source_scan(struct op_source *source, struct pipe_run *r
             }
         }
         range->begin++;
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }

@@ -249,6 +249,9 @@ static enum push_result routed_scan(struct op_source *source, struct pipe_run *r
             }
         }
         range->begin++;
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }

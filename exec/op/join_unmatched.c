@@ -206,6 +206,9 @@ static enum push_result unmatched_scan(struct op_source *source, struct pipe_run
             }
         }
         range->begin++;
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }

@@ -1,22 +1,16 @@
 #include "op/pipe.h"
 
+#include "numa/thread_clock.h"
 #include "op/pipe_count.h"
 #include "op/pipe_life.h"
 #include "sched/probes.h"
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
-
-/* A morsel that expands beyond this is suspended for time: the bound ARCHITECTURE gives a morsel.
- */
-enum { MORSEL_NS_MAX = 2000000 };
 
 uint64_t pipe_clock_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return nu_thread_clock_ns();
 }
 
 /* ---- pushing
@@ -64,8 +58,7 @@ enum push_result pipe_push_source(struct pipe_run *run, const struct batch *batc
 
 bool pipe_time_is_up(struct pipe_run *run)
 {
-    return job_is_stopping(run->job) || sched_stopping(&run->pipe->sched) ||
-           pipe_clock_ns() >= run->deadline_ns;
+    return job_is_stopping(run->job) || sched_morsel_is_over(&run->pipe->sched, run->worker);
 }
 
 /* ---- suspended units
@@ -186,7 +179,6 @@ static enum sched_outcome pipe_run_morsel(struct sched_pipeline *sched, uint32_t
         .node = pipe->job->worker_node[worker],
         .scratch = &own->scratch,
         .cursors = cursors,
-        .deadline_ns = started_ns + MORSEL_NS_MAX,
         .times = pipe->job->is_profiled ? &times : NULL,
     };
     const struct nu_arena_mark mark = nu_arena_mark(&own->scratch);

@@ -137,10 +137,9 @@ struct pipe_run {
         *cursors; /* operators, then the sink; zeroed by the source before a new batch */
     void *state;  /* the source's, see source_kind.scan */
     bool waits_for_source;
-    bool out_of_time;   /* a PUSH_SUSPEND was for time, not for credit: requeued at once */
-    bool batch_pending; /* pipe.c's: the source's last batch was not taken whole */
-    uint64_t deadline_ns;
-    struct pipe_times *times;        /* pipe.c's: NULL unless the job is profiled */
+    bool out_of_time;         /* a PUSH_SUSPEND was for time, not for credit: requeued at once */
+    bool batch_pending;       /* pipe.c's: the source's last batch was not taken whole */
+    struct pipe_times *times; /* pipe.c's: NULL unless the job is profiled */
     uint64_t rows[PIPE_OPS_MAX + 1]; /* pipe.c's: rows handed to each place in this morsel */
 };
 
@@ -152,8 +151,9 @@ enum push_result pipe_push(struct pipe_run *run, uint32_t index, const struct ba
  */
 enum push_result pipe_push_source(struct pipe_run *run, const struct batch *batch);
 
-/* For expanding operators, every few thousand rows: true when the slice is spent or the job stops.
- * The operator then keeps its cursor, sets run->out_of_time and returns PUSH_SUSPEND. */
+/* For sources after every batch, for expanding operators every few thousand rows: true when the
+ * morsel is over (sched_morsel_is_over) or the job stops. A source then returns PUSH_MORE; an
+ * operator keeps its cursor, sets run->out_of_time and returns PUSH_SUSPEND. */
 bool pipe_time_is_up(struct pipe_run *run);
 
 /* All its rows come from one range that is never split, so one worker at a time makes them. Between

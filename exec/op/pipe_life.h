@@ -10,7 +10,7 @@
  * by itself. Operators, sinks and sources need op/pipe.h only. Wiring happens on one thread before
  * any pipe of the job is launched. */
 
-uint64_t pipe_clock_ns(void); /* CLOCK_MONOTONIC */
+uint64_t pipe_clock_ns(void); /* CLOCK_MONOTONIC, as the dispatcher tells it */
 
 typedef void pipe_ended_fn(struct pipe *pipe, uint32_t worker);
 

@@ -149,6 +149,9 @@ static enum push_result generator_scan(struct op_source *source, struct pipe_run
         if (result == PUSH_STOP) {
             return result;
         }
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }

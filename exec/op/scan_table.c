@@ -75,6 +75,9 @@ static enum push_result scan_table_scan(struct op_source *source, struct pipe_ru
         if (result == PUSH_STOP) {
             return result;
         }
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }

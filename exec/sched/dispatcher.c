@@ -284,6 +284,31 @@ static int32_t dispatcher_choose(struct worker *worker)
     return best;
 }
 
+bool dispatcher_is_wanted(struct worker *worker, uint64_t run_ns)
+{
+    struct slots *slots = &worker->sched->slots;
+    struct park_node *node = &worker->sched->nodes[worker->node];
+    const uint32_t own = (uint32_t)at_load_relaxed(&worker->slot);
+
+    if (!slots_contended(slots) || at_load_relaxed(&node->searching) > 0 ||
+        at_load_relaxed(&node->parked) > 0) {
+        return false;
+    }
+    const double own_pass =
+        worker->pass[own] + (double)(worker->unaccounted_ns + run_ns) / slots_weight(slots, own);
+    SLOTS_EACH_OCCUPIED(slots, slot)
+    {
+        const uint32_t lane = dispatcher_lane(worker, dispatcher_policy(worker, (int32_t)slot));
+        if (slot != own && inject_count(slots->inject, slot, lane) > 0 &&
+            slots_has_seat(slots, slot) &&
+            dispatcher_pass(worker, slot) + SCHED_MORSEL_NS / slots_weight(slots, slot) <
+                own_pass) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- which range ---------------------------------------------------------------------------- */
 
 static bool dispatcher_pop_queue(struct worker *worker, uint32_t slot, uint32_t lane,

@@ -16,6 +16,11 @@ enum dispatcher_source {
  * whoever sits down and gets up for every try writes a line that all workers need. */
 enum dispatcher_source dispatcher_next(struct worker *worker, struct sched_range *range_out);
 
+/* Another job has a range in the worker's queue, no other worker of the node is free to take it,
+ * and if it were given a whole morsel now it would still be behind the worker's own job, whose
+ * morsel has run for run_ns so far. */
+bool dispatcher_is_wanted(struct worker *worker, uint64_t run_ns);
+
 /* The worker's queue under a policy, and the home queue of a range. */
 uint32_t dispatcher_lane(const struct worker *worker, enum exec_policy policy);
 uint32_t dispatcher_home_lane(const struct sched *sched, enum exec_policy policy,

@@ -2,12 +2,10 @@
 
 #include "sched/atomics.h"
 
-/* What a morsel should take; the contract allows twice that. */
-static const uint64_t MORSEL_NS = 1000000;
 enum { UNIT_HINT = 16384 };
-/* Heavy is what took more than 1.5 morsels for less than half a morsel's units, and would take as
+/* Heavy is what was cut short by time with less than half a morsel's units done, and would take as
  * long again for every piece it is spread into. */
-static const uint64_t HEAVY_NS = 1500000;
+static const uint64_t HEAVY_NS = SCHED_MORSEL_NS_MAX;
 enum { HEAVY_PIECES_MAX = 8 };
 
 /* ---- size ----------------------------------------------------------------------------------- */
@@ -33,7 +31,7 @@ uint64_t morsel_units(struct worker *worker, struct sched_pipeline *pipeline)
  * error. */
 static uint64_t morsel_next(uint64_t target, uint64_t done, uint64_t run_ns)
 {
-    const double said = (double)done * (double)MORSEL_NS / (double)(run_ns > 0 ? run_ns : 1);
+    const double said = (double)done * (double)SCHED_MORSEL_NS / (double)(run_ns > 0 ? run_ns : 1);
     const double was = (double)target;
     const double bound = said > 2 * was ? 2 * was : said < was / 2 ? was / 2 : said;
     const double next = bound < was ? bound : (was + bound + 1) / 2; /* rounded up: 1 grows too */
@@ -43,7 +41,7 @@ static uint64_t morsel_next(uint64_t target, uint64_t done, uint64_t run_ns)
 void morsel_measure(struct worker *worker, struct sched_pipeline *pipeline, uint64_t target,
                     uint64_t done, uint64_t run_ns)
 {
-    if (pipeline->unit_fixed > 0 || (done < target / 4 && run_ns < MORSEL_NS)) {
+    if (pipeline->unit_fixed > 0 || (done < target / 4 && run_ns < SCHED_MORSEL_NS)) {
         return;
     }
     worker->paced = pipeline;

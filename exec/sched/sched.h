@@ -44,7 +44,8 @@ struct sched_pipeline_ops {
     const char *name;
 
     /* Run about `unit_target` units from the front of *range on this worker, advance range->begin,
-     * set or clear range->cursor. Must return within about 2 ms. Never blocks. */
+     * set or clear range->cursor. Asks sched_morsel_is_over after every batch and then returns with
+     * what is done. Never blocks. */
     enum sched_outcome (*run)(struct sched_pipeline *pipeline, uint32_t worker,
                               struct sched_range *range, uint64_t unit_target);
 
@@ -165,6 +166,15 @@ static inline bool sched_stopping(const struct sched_pipeline *pipeline)
     return atomic_load_explicit(&pipeline->stopped, memory_order_relaxed) ||
            atomic_load_explicit(&pipeline->job->cancelled, memory_order_relaxed);
 }
+
+/* What a morsel is sized to take, and when it ends at the next batch whatever its size is. */
+enum { SCHED_MORSEL_NS = 1000000, SCHED_MORSEL_NS_MAX = 1500000 };
+
+/* For run() of `pipeline` on `worker`, between two batches: true when the morsel is to end here and
+ * the rest to go on later. Its time is up, or its pipeline stops, or a job that is by far behind
+ * its share waits on this node, where every worker is busy. False at first, so that every morsel
+ * comes on. The price is a reading of the clock, and every 20 us a look at the jobs there are. */
+bool sched_morsel_is_over(const struct sched_pipeline *pipeline, uint32_t worker);
 
 /* ---- figures
  * --------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+static const uint64_t ASK_NS = 20000;  /* a morsel looks at other jobs this often */
 static const uint64_t SPIN_NS = 20000; /* busy waiting in one search at most */
 enum { SPIN_PAUSES_MAX_STEP = 64 };
 
@@ -151,6 +152,26 @@ static void worker_settle(struct worker *worker, struct sched_range *range,
     }
 }
 
+bool sched_morsel_is_over(const struct sched_pipeline *pipeline, uint32_t worker)
+{
+    struct worker *self = &pipeline->job->sched->workers[worker];
+    const uint64_t now_ns = rt_now_ns();
+    const uint64_t run_ns = now_ns - self->now_ns;
+
+    if (run_ns >= SCHED_MORSEL_NS_MAX || sched_stopping(pipeline)) {
+        return true;
+    }
+    if (now_ns - self->asked_ns < ASK_NS) {
+        return false;
+    }
+    self->asked_ns = now_ns;
+    if (!dispatcher_is_wanted(self, run_ns)) {
+        return false;
+    }
+    self->looked_ns = 0; /* the queues are looked at next */
+    return true;
+}
+
 static void worker_run_morsel(struct worker *worker, struct sched_range *range,
                               enum dispatcher_source source)
 {
@@ -162,6 +183,7 @@ static void worker_run_morsel(struct worker *worker, struct sched_range *range,
         worker->account.pipeline = pipeline;
     }
     const uint64_t start_ns = worker->now_ns;
+    worker->asked_ns = start_ns;
     at_store_relaxed(&worker->morsel_units, morsel.target);
     morsel_cut(worker, range, morsel.target, source);
     const uint64_t begin = range->begin;

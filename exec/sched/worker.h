@@ -39,7 +39,8 @@ struct worker {
 
     /* Its own alone. */
     _Alignas(128) uint64_t now_ns; /* the clock when last read */
-    uint64_t looked_ns;            /* when the queues were last looked at */
+    uint64_t looked_ns;            /* when the queues were last looked at between morsels */
+    uint64_t asked_ns;             /* and when inside the morsel under way; at first its start */
     uint64_t unaccounted_ns;       /* in morsels of the slot's job since then */
     uint64_t idle_since_ns;        /* 0: not idle */
     uint64_t

@@ -269,6 +269,9 @@ static enum push_result source_scan(struct op_source *source, struct pipe_run *r
             return job_is_stopping(run->job) ? PUSH_FAILED : result;
         }
         range->begin++;
+        if (pipe_time_is_up(run)) {
+            break;
+        }
     }
     return PUSH_MORE;
 }

@@ -33,7 +33,7 @@ struct exec_engine *bench_engine(uint32_t workers, bool two_nodes)
     char path[] = "/tmp/bench_topology_XXXXXX";
     const int file = mkstemp(path);
     const struct exec_engine_config config = {.workers = workers,
-                                              .memory_limit_bytes = 1u << 30,
+                                              .memory_limit_bytes = UINT64_C(4) << 30,
                                               .topology_file = two_nodes ? path : NULL,
                                               .log = log_errors};
     struct exec_engine *engine = NULL;

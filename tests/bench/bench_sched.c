@@ -1,6 +1,8 @@
 /* What the dispatcher costs: nanoseconds per range or per morsel, the least and the median of many
  * rounds short enough to fall between two turns of other processes.
  * Usage: bench_sched [smoke]; `smoke` runs a few rounds, for life signs only. */
+#include "bench_sample.h"
+#include "bench_sched_steal.h"
 #include "exec/sched_probe_topology.h"
 #include "sched/deque.h"
 #include "sched/sched.h"
@@ -14,38 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS_MAX = 400, ROUND_RANGES = 20000, THIEF_RANGES = 200 };
-static int rounds = ROUNDS_MAX;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-struct sample {
-    double each_ns[ROUNDS_MAX];
-    int count;
-};
-
-static void sample_add(struct sample *sample, uint64_t start_ns, double share)
-{
-    sample->each_ns[sample->count++] = (double)(now_ns() - start_ns) * share;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static void report(const char *what, struct sample *sample)
-{
-    qsort(sample->each_ns, (size_t)sample->count, sizeof sample->each_ns[0], compare);
-    printf("%-52s %8.1f ns, median %8.1f ns\n", what, sample->each_ns[0],
-           sample->each_ns[sample->count / 2]);
-}
+enum { ROUND_RANGES = 20000, THIEF_RANGES = 200 };
+static int rounds = SAMPLE_ROUNDS_MAX;
 
 /* ---- the deque alone ------------------------------------------------------------------------ */
 
@@ -56,21 +28,21 @@ static void bench_deque(void)
     struct sample pop = {.count = 0}, steal = {.count = 0};
     struct sched_range range = {.begin = 1, .end = 2};
     for (int round = 0; round < rounds; round++) {
-        uint64_t start_ns = now_ns();
+        uint64_t start_ns = sample_now_ns();
         for (int i = 0; i < ROUND_RANGES; i++) {
             deque_push(&deque, &range);
             deque_pop(&deque, &range);
         }
         sample_add(&pop, start_ns, 1.0 / ROUND_RANGES);
-        start_ns = now_ns();
+        start_ns = sample_now_ns();
         for (int i = 0; i < ROUND_RANGES; i++) {
             deque_push(&deque, &range);
             deque_steal(&deque, &range);
         }
         sample_add(&steal, start_ns, 1.0 / ROUND_RANGES);
     }
-    report("deque: push and pop, nobody else", &pop);
-    report("deque: push and steal, one thread", &steal);
+    sample_report("deque: push and pop, nobody else", &pop);
+    sample_report("deque: push and steal, one thread", &steal);
 }
 
 /* ---- the deque beside others ---------------------------------------------------------------- */
@@ -83,7 +55,7 @@ static _Atomic bool thief_took_all;
 /* Tries all the time; in mode THIEF_TAKES it times rounds of ranges that it got. */
 static void *thief_main(void *argument)
 {
-    uint64_t *stolen = argument, round_stolen = 0, start_ns = now_ns();
+    uint64_t *stolen = argument, round_stolen = 0, start_ns = sample_now_ns();
     struct sched_range range;
     while (thief_mode != THIEF_GOES) {
         if (deque_steal(&deque, &range) != DEQUE_STOLEN) {
@@ -96,7 +68,7 @@ static void *thief_main(void *argument)
             }
             thief_took_all = thief_took.count == rounds;
             round_stolen = 0;
-            start_ns = now_ns();
+            start_ns = sample_now_ns();
         }
     }
     return NULL;
@@ -112,18 +84,18 @@ static void bench_contended(void)
     thief_mode = THIEF_TRIES;
     pthread_create(&thief, NULL, thief_main, &stolen);
     for (int round = 0; round < rounds; round++) {
-        const uint64_t start_ns = now_ns();
+        const uint64_t start_ns = sample_now_ns();
         for (int i = 0; i < ROUND_RANGES; i++) {
             deque_push(&deque, &range);
             deque_pop(&deque, &range);
         }
         sample_add(&own, start_ns, 1.0 / ROUND_RANGES);
     }
-    report("deque: push and pop beside a thief on another core", &own);
+    sample_report("deque: push and pop beside a thief on another core", &own);
     /* Now the owner keeps it full, and every range goes to the other core. */
     thief_mode = THIEF_TAKES;
-    const uint64_t end_ns = now_ns() + (uint64_t)rounds * 4000000;
-    while (!thief_took_all && now_ns() < end_ns) {
+    const uint64_t end_ns = sample_now_ns() + (uint64_t)rounds * 4000000;
+    while (!thief_took_all && sample_now_ns() < end_ns) {
         for (int i = 0; i < 100; i++) {
             deque_push(&deque, &range);
         }
@@ -133,7 +105,7 @@ static void bench_contended(void)
     while (deque_pop(&deque, &range)) {
     }
     if (thief_took.count > 0) {
-        report("deque: stolen by another core, its owner pushing", &thief_took);
+        sample_report("deque: stolen by another core, its owner pushing", &thief_took);
     }
 }
 
@@ -180,7 +152,7 @@ static void bench_dispatch(const char *what, uint32_t workers, enum exec_policy 
         struct sched_pipeline pipeline = {.ops = &empty_ops, .job = &job, .unit_fixed = 1};
         const uint64_t units = ROUND_RANGES;
         sched_job_init(sched, &job);
-        const uint64_t start = now_ns();
+        const uint64_t start = sample_now_ns();
         sched_pipeline_open(&pipeline);
         for (uint64_t begin = 0; begin < units; begin += range_units) {
             const struct sched_range range = {
@@ -195,7 +167,7 @@ static void bench_dispatch(const char *what, uint32_t workers, enum exec_policy 
         steals += job.steals;
     }
     sched_destroy(sched);
-    report(what, &sample);
+    sample_report(what, &sample);
     if (steals > 0) {
         printf("    (%" PRIu64 " steals)\n", steals);
     }
@@ -219,13 +191,13 @@ static void bench_wake(void)
         const struct timespec nap = {.tv_nsec = 300000};
         nanosleep(&nap, NULL);
         sched_job_init(sched, &job);
-        const uint64_t start = now_ns();
+        const uint64_t start = sample_now_ns();
         sched_pipeline_start(&pipeline, NULL, 0);
         sem_wait(&finished);
         sample_add(&sample, start, 1);
     }
     sched_destroy(sched);
-    report("start to finish of nothing, workers asleep", &sample);
+    sample_report("start to finish of nothing, workers asleep", &sample);
 }
 
 int main(int argc, char **argv)
@@ -236,6 +208,7 @@ int main(int argc, char **argv)
     sem_init(&finished, 0, 0);
     bench_deque();
     bench_contended();
+    bench_stolen_morsel(rounds);
     bench_dispatch("morsel from the own deque, 1 worker", 1, EXEC_POLICY_NUMA, UINT32_MAX);
     bench_dispatch("morsel, 2 workers, one range", 2, EXEC_POLICY_NUMA, UINT32_MAX);
     bench_dispatch("morsel from one shared queue, 1 worker", 1, EXEC_POLICY_SHARED, UINT32_MAX);

@@ -33,6 +33,7 @@ morsel_test(exec engine_heap LABELS unit LINKS exec_test_support)
 target_link_options(test_engine_heap PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc)
 morsel_test(exec sched_jobs LABELS unit)
+morsel_test(exec sched_slices LABELS unit)
 morsel_test(exec table LABELS unit)
 morsel_test(exec dictionary LABELS unit)
 morsel_test(exec column_stats LABELS unit LINKS m)

@@ -101,6 +101,13 @@ void sched_pipeline_stop(struct sched_pipeline *pipeline)
     UNREACHED;
 }
 
+bool dispatcher_is_wanted(struct worker *worker, uint64_t run_ns)
+{
+    (void)worker, (void)run_ns;
+    UNREACHED;
+    return false;
+}
+
 void dispatcher_return(struct worker *worker, const struct sched_range *range)
 {
     (void)worker, (void)range;
