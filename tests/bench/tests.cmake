@@ -44,3 +44,18 @@ endforeach()
 # Constants of the simulator; not run by ctest: it measures the machine, there is nothing to break.
 add_executable(bench_costs bench/bench_costs.c)
 target_link_libraries(bench_costs PRIVATE morsel_numa morsel_flags Threads::Threads)
+
+# The wire: load, ping-pong and a server that has nothing to do (tests/bench/wire).
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv)
+pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
+add_executable(bench_load bench/wire/bench_load.c)
+target_include_directories(bench_load PRIVATE ${CMAKE_SOURCE_DIR}/client)
+target_link_libraries(bench_load PRIVATE morsel_client morsel_proto morsel_exec morsel_flags Threads::Threads
+  PkgConfig::NGHTTP2)
+add_executable(bench_pingpong bench/wire/bench_pingpong.c)
+target_link_libraries(bench_pingpong PRIVATE morsel_flags)
+add_executable(constant_server bench/wire/constant_server.c)
+target_link_libraries(constant_server PRIVATE morsel_flags PkgConfig::UV PkgConfig::NGHTTP2)
+add_test(NAME bench/wire COMMAND ${e2e_python} ${CMAKE_CURRENT_SOURCE_DIR}/bench/wire smoke)
+set_tests_properties(bench/wire PROPERTIES LABELS "server;bench;e2e" TIMEOUT 300 FIXTURES_REQUIRED stubs
+  ENVIRONMENT "MORSEL_BUILD=${CMAKE_BINARY_DIR}")

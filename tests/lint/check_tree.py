@@ -12,10 +12,10 @@ ROOMS = ("numa", "exec", "proto", "server", "client")
 
 # header (as included) -> the only files or folders that may include it
 ONLY_IN = {
-    r"uv\.h": ("server/", "client/", "tests/server/"),
+    r"uv\.h": ("server/", "client/", "tests/server/", "tests/bench/wire/"),
     r"liburing\.h": ("exec/io/io_uring.c",),
     r"numa(if)?\.h": ("numa/",),
-    r"nghttp2/.*": ("server/", "client/", "tests/server/", "tests/client/", "tests/fuzz/"),
+    r"nghttp2/.*": ("server/", "client/", "tests/server/", "tests/client/", "tests/fuzz/", "tests/bench/wire/"),
     r"microhttpd\.h": ("server/",),
     r"protobuf-c/.*": ("proto/", "server/", "client/", "tests/"),
     r".*\.pb-c\.h": ("proto/", "server/", "client/", "tests/"),
