@@ -223,7 +223,8 @@ int grpc_channel_init(struct grpc_channel *channel, const char *address, uint64_
     *channel = (struct grpc_channel){
         .magic = CHANNEL_MAGIC, .fd = -1, .wake_fd = wake_fd, .interrupted = interrupted};
     channel->in = malloc(CHANNEL_READ_BYTES);
-    if (channel->in == NULL) {
+    channel->out = malloc(CHANNEL_GATHER_BYTES);
+    if (channel->in == NULL || channel->out == NULL) {
         return channel_fail(channel, "out of memory");
     }
     if (channel_connect(channel, address, deadline_ns) != 0 ||
@@ -257,22 +258,47 @@ void grpc_channel_fini(struct grpc_channel *channel)
         close(channel->fd);
     }
     free(channel->in);
+    free(channel->out);
     channel->magic = 0;
+}
+
+/* What goes into the socket at once: small frames one behind the other, so that a call's headers
+ * and its message are one packet and wake the server once; a frame that does not fit behind them
+ * waits in nghttp2's memory for its turn. Leaves unsent_bytes at 0 when there is nothing. */
+static int channel_gather(struct grpc_channel *channel)
+{
+    size_t gathered = 0;
+
+    while (true) {
+        if (channel->next_bytes == 0) {
+            const ssize_t made = nghttp2_session_mem_send(channel->session, &channel->next);
+            if (made < 0) {
+                return channel_fail(channel, "HTTP/2: %s", nghttp2_strerror((int)made));
+            }
+            channel->next_bytes = (size_t)made;
+        }
+        if (channel->next_bytes == 0 || gathered + channel->next_bytes > CHANNEL_GATHER_BYTES) {
+            break;
+        }
+        memcpy(channel->out + gathered, channel->next, channel->next_bytes);
+        gathered += channel->next_bytes;
+        channel->next_bytes = 0;
+    }
+    channel->unsent = gathered > 0 ? channel->out : channel->next;
+    channel->unsent_bytes = gathered > 0 ? gathered : channel->next_bytes;
+    channel->next_bytes = gathered > 0 ? channel->next_bytes : 0;
+    return 0;
 }
 
 /* Sends until the socket or the windows are full. */
 static int channel_send(struct grpc_channel *channel)
 {
     for (;;) {
+        if (channel->unsent_bytes == 0 && channel_gather(channel) != 0) {
+            return -1;
+        }
         if (channel->unsent_bytes == 0) {
-            const ssize_t made = nghttp2_session_mem_send(channel->session, &channel->unsent);
-            if (made < 0) {
-                return channel_fail(channel, "HTTP/2: %s", nghttp2_strerror((int)made));
-            }
-            if (made == 0) {
-                return 0;
-            }
-            channel->unsent_bytes = (size_t)made;
+            return 0;
         }
         const ssize_t sent =
             send(channel->fd, channel->unsent, channel->unsent_bytes, MSG_NOSIGNAL);

@@ -18,6 +18,7 @@ enum {
     CHANNEL_CONNECTION_WINDOW = 16 << 20,
     CHANNEL_FRAME_BYTES = 1 << 20,
     CHANNEL_READ_BYTES = 256 << 10,
+    CHANNEL_GATHER_BYTES = 16 << 10, /* of small frames sent together */
     CHANNEL_READS_A_STEP = 4,
     CHANNEL_TEXT_BYTES = 256,
     CHANNEL_ADDRESS_BYTES = 300,
@@ -38,9 +39,9 @@ struct grpc_channel {
     nghttp2_session *session;
     struct grpc_call *call; /* the one under way, or NULL */
     bool broken, goaway, settings_seen;
-    uint8_t *in;           /* CHANNEL_READ_BYTES */
-    const uint8_t *unsent; /* owned by nghttp2 until the next mem_send */
-    size_t unsent_bytes;
+    uint8_t *in, *out;            /* CHANNEL_READ_BYTES, CHANNEL_GATHER_BYTES */
+    const uint8_t *unsent, *next; /* `out` or memory of nghttp2's, valid until its next mem_send */
+    size_t unsent_bytes, next_bytes;
     char text[CHANNEL_TEXT_BYTES];
     char authority[CHANNEL_ADDRESS_BYTES];
     int wake_fd; /* borrowed: becomes readable on an interrupt; -1: none */
