@@ -86,7 +86,14 @@ void park_search_end(struct worker *worker, bool found)
     worker->searching = false;
     const int32_t before = at_sub(&node->searching, 1);
     if (found && before <= 1) {
-        park_signal(worker->sched, worker->node, true); /* where one found work may be more */
+        park_pass_on(worker);
+    }
+}
+
+void park_pass_on(struct worker *worker)
+{
+    if (steal_cheapest(worker) != UINT64_MAX) {
+        park_signal(worker->sched, worker->node, true);
     }
 }
 

@@ -19,8 +19,10 @@ struct worker;
  * searcher's (3) comes after, and so does its sweep.
  *
  * At most half of a node's workers search at a time. Work queued while somebody searches wakes
- * nobody; the last searcher that finds work wakes one more, who does the same: waking doubles, and
- * stops when there is nothing left to find. */
+ * nobody; the last searcher that finds work looks, once it has stopped being a searcher, whether
+ * there is more, and then wakes one, who does the same: waking doubles, and stops when there is
+ * nothing left to find. In the same way a worker that queues one morsel's worth for itself wakes
+ * nobody (pipeline_queue) until it has looked round. */
 struct park_node {
     _Alignas(128) _Atomic int32_t parked;
     /* Includes workers woken and not yet running. Below 0 for a moment when a woken worker is done
@@ -50,6 +52,8 @@ void park_wake_all(struct sched *sched);
 /* Become a searcher, unless enough search (not asked with `forced`). */
 void park_search_begin(struct worker *worker, bool forced);
 void park_search_end(struct worker *worker, bool found);
+/* The worker has work in hand, and others relied on it to look: wakes somebody if there is more. */
+void park_pass_on(struct worker *worker);
 
 /* Sleep until woken, or until a place with work is affordable; returns at once when the sweep finds
  * such a place. The worker has no work, holds no seat and does not search; afterwards it searches

@@ -2,6 +2,7 @@
 
 #include "sched/atomics.h"
 #include "sched/dispatcher.h"
+#include "sched/morsel_length.h"
 #include "sched/spin.h"
 
 #include <assert.h>
@@ -102,6 +103,20 @@ static void pipeline_unguard(struct sched_pipeline *pipeline)
 
 /* ---- queueing ------------------------------------------------------------------------------- */
 
+/* A worker queues a morsel's worth where it looks next itself: waking another for it would cost
+ * both more than the morsel may. One range at a time, and before it takes something else it looks
+ * whether this one waits (park_pass_on). */
+static bool pipeline_keeps(struct worker *self, enum exec_policy policy, uint32_t lane,
+                           const struct sched_range *range)
+{
+    if (self == NULL || self->keeps || policy == EXEC_POLICY_STATIC ||
+        lane != dispatcher_lane(self, policy)) {
+        return false;
+    }
+    self->keeps = range->end - range->begin <= morsel_units(self, range->pipeline);
+    return self->keeps;
+}
+
 void pipeline_queue(struct sched *sched, uint32_t lane, const struct sched_range *range)
 {
     struct sched_job *job = range->pipeline->job;
@@ -111,8 +126,12 @@ void pipeline_queue(struct sched *sched, uint32_t lane, const struct sched_range
     if (policy == EXEC_POLICY_STEAL) {
         at_store_relaxed(&sched->blind, true);
     }
+    const bool keeps = pipeline_keeps(worker_self(sched), policy, lane, range);
     if (!slots_push(&sched->slots, job, lane, range)) {
         return; /* waits for a slot; whoever frees one wakes somebody */
+    }
+    if (keeps) {
+        return;
     }
     if (policy == EXEC_POLICY_STATIC) {
         park_signal_worker(sched, lane);

@@ -221,9 +221,11 @@ static void worker_run(struct worker *worker, struct sched_range *range,
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* One round of busy waiting, twice as long as the one before. */
+/* One round of busy waiting, twice as long as the one before. Whoever the last job's end has woken
+ * may wait for this very CPU, and goes first. */
 static void worker_spin(struct worker *worker)
 {
+    rt_give_way();
     for (uint32_t i = 0; i < worker->search_pauses; i++) {
         rt_pause();
     }
@@ -241,8 +243,12 @@ enum worker_did worker_step(struct worker *worker)
     const enum dispatcher_source source = dispatcher_next(worker, &range);
 
     if (source != DISPATCHER_NOTHING) {
+        const bool keeps = worker->keeps;
+        worker->keeps = false;
         if (worker->searching) {
             park_search_end(worker, true);
+        } else if (keeps) {
+            park_pass_on(worker);
         }
         if (worker->idle_since_ns != 0) {
             worker_was_idle(worker, EXEC_TRACE_SEARCH);
@@ -255,6 +261,7 @@ enum worker_did worker_step(struct worker *worker)
         worker_spin(worker);
         return WORKER_SEARCHED;
     }
+    worker->keeps = false; /* the sweep before the sleep sees it */
     dispatcher_leave(worker);
     if (worker->searching) {
         park_search_end(worker, false);

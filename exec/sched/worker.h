@@ -49,6 +49,7 @@ struct worker {
     uint32_t search_pauses;
     bool searching;
     bool rotated; /* the last range was another pipeline's turn */
+    bool keeps;   /* it queued something and woke nobody: it looks round next */
     struct pipeline_account account;
     struct sched_pipeline *paced; /* whose morsels pace_units is measured of; it may have ended */
     uint64_t pace_units;
