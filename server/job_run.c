@@ -123,10 +123,20 @@ static struct job_run *run_of(void *event, size_t offset)
     return run;
 }
 
+/* The schema waits quietly for the first chunk; it has come, or never will. */
+static void run_schema_awaited(struct job_run *run)
+{
+    if (run->awaits_schema) {
+        run->awaits_schema = false;
+        bridge_expected(run->env->bridge);
+    }
+}
+
 static void run_schema_event(struct bridge_event *event)
 {
     struct job_run *run = run_of(event, offsetof(struct job_run, schema_event));
 
+    run_schema_awaited(run);
     if (run->events != NULL && run->events->schema != NULL && run->encoder.schema_bytes != NULL) {
         run->events->schema(run->owner, exec_job_schema(run->job));
     }
@@ -178,6 +188,7 @@ static void run_done_event(struct bridge_event *event)
     struct job_run *run = run_of(event, offsetof(struct job_run, done_event));
     struct exec_error *error = &run->record->error;
 
+    run_schema_awaited(run);
     for (uint32_t i = 0; i < run->lost_count; i++) {
         exec_chunk_release(run->lost[i]);
     }
@@ -199,7 +210,7 @@ static void engine_schema(void *owner, struct exec_job *job, const struct exec_s
 
     (void)job;
     result_encoder_schema(&run->encoder, schema);
-    bridge_push(run->env->bridge, &run->schema_event);
+    bridge_push_quietly(run->env->bridge, &run->schema_event);
 }
 
 static void engine_chunk(void *owner, struct exec_job *job, struct exec_chunk *chunk)
@@ -210,7 +221,11 @@ static void engine_chunk(void *owner, struct exec_job *job, struct exec_chunk *c
     (void)job;
     if (result != NULL) {
         result->event.run = run_chunk_event;
-        bridge_push(run->env->bridge, &result->event);
+        if (chunk->is_last) {
+            bridge_push_quietly(run->env->bridge, &result->event);
+        } else {
+            bridge_push(run->env->bridge, &result->event);
+        }
         return;
     }
     /* The engine hands out a few chunks before it waits for one to come back. */
@@ -236,12 +251,17 @@ static enum exec_code run_submit(struct job_run *run, struct exec_error *err)
 {
     static const struct exec_job_events events = {
         .schema = engine_schema, .chunk = engine_chunk, .done = engine_done};
+    const bool streams = run->wire.spec.into_table == NULL;
     const enum exec_code code =
         exec_submit(run->env->engine, &run->wire.spec, &events, run, &run->job, err);
 
     run_drop_request(run); /* the engine has its own copy */
     if (code != EXEC_OK) {
         return code;
+    }
+    if (streams) {
+        run->awaits_schema = true;
+        bridge_expect(run->env->bridge);
     }
     run->record->state = JOB_RUNNING;
     run->admitted_ns = metrics_monotonic_ns();

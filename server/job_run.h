@@ -39,7 +39,7 @@ struct job_run {
     struct exec_chunk *lost[128]; /* chunks there was no memory to pass on */
     uint32_t lost_count;
     uint32_t chunks_out; /* chunks the loop holds */
-    bool ended, cancelled_by_drain, keeps_profile;
+    bool ended, cancelled_by_drain, keeps_profile, awaits_schema;
     uv_timer_t deadline; /* its close callback frees the run */
     enum metrics_op op;
     uint64_t submitted_ns, admitted_ns, first_batch_ns;

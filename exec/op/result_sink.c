@@ -160,9 +160,10 @@ static void outbox_deliver(struct result_sink *sink)
 }
 
 /* Under the lock. */
-static void chunk_send(struct result_sink *sink, struct result_chunk *chunk)
+static void chunk_send(struct result_sink *sink, struct result_chunk *chunk, bool is_last)
 {
     result_chunk_seal(chunk, &sink->shape);
+    chunk->chunk.is_last = is_last;
     means_update(sink, chunk);
     chunk->next = NULL;
     *sink->outbox_tail = chunk;
@@ -261,7 +262,7 @@ static enum push_result result_push(struct op_sink *op, struct pipe_run *run, ui
         run->job->workers[run->worker].rows_output += taken;
         if (taken == 0 || own->chunk->row_count == own->chunk->row_capacity) {
             pthread_mutex_lock(&sink->lock);
-            chunk_send(sink, own->chunk);
+            chunk_send(sink, own->chunk, false);
             pthread_mutex_unlock(&sink->lock);
             own->chunk = NULL;
         }
@@ -285,7 +286,7 @@ static void result_morsel_end(struct op_sink *op, struct pipe_run *run)
             list_push(&sink->free, chunk);
         } else if (sink->chunks_out == 0 && !job_is_stopping(sink->shape.job) &&
                    (sink->last_sent_ns == 0 || now_ns - sink->last_sent_ns > FLUSH_INTERVAL_NS)) {
-            chunk_send(sink, chunk);
+            chunk_send(sink, chunk, false);
         } else {
             list_push(&sink->partial, chunk);
         }
@@ -354,7 +355,7 @@ static enum exec_code result_finish(struct op_sink *op, struct job_context *job,
     (void)err;
     pthread_mutex_lock(&sink->lock);
     while ((chunk = list_pop(&sink->partial)) != NULL) {
-        chunk_send(sink, chunk);
+        chunk_send(sink, chunk, true);
     }
     sink_close(sink);
     pthread_mutex_unlock(&sink->lock);

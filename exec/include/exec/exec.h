@@ -55,6 +55,7 @@ struct exec_chunk {
     uint64_t row_count;
     uint64_t byte_count; /* of all buffers */
     struct exec_job *job;
+    bool is_last; /* all rows are there: only chunks like it and `done` follow, at once */
 };
 
 /* Gives the chunk's memory back to its job as credit, which may set a waiting pipeline going. Must
