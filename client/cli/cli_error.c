@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,13 +62,33 @@ enum cli_exit cli_error_exit(const struct cli_error *err)
 }
 
 /* The option's text and a caret below the byte, one column a character. */
+enum { CARET_BEFORE_BYTES = 100, CARET_AFTER_BYTES = 100 };
+
+static bool inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* The line of the text that holds the place, or what is around the place in a long one. */
 static void print_caret(const struct plan_origin *origin)
 {
-    fprintf(stderr, "  %s %s\n  %*s", origin->option, origin->text, (int)strlen(origin->option) + 1,
-            "");
-    for (uint32_t i = 0; i < origin->offset; i++) {
-        if (((unsigned char)origin->text[i] & 0xc0) != 0x80) {
-            fputc(' ', stderr);
+    const char *text = origin->text, *at = text + origin->offset;
+    const char *from = at, *to = at;
+
+    while (from > text && from[-1] != '\n' &&
+           (at - from < CARET_BEFORE_BYTES || inside_character(*from))) {
+        from--;
+    }
+    while (*to != '\0' && *to != '\n' && (to - at < CARET_AFTER_BYTES || inside_character(*to))) {
+        to++;
+    }
+    const char *before = from > text && from[-1] != '\n' ? "..." : "";
+    const char *after = *to != '\0' && *to != '\n' ? "..." : "";
+    fprintf(stderr, "  %s %s%.*s%s\n  %*s", origin->option, before, (int)(to - from), from, after,
+            (int)(strlen(origin->option) + 1 + strlen(before)), "");
+    for (; from < at; from++) {
+        if (!inside_character(*from)) {
+            fputc(*from == '\t' ? '\t' : ' ', stderr);
         }
     }
     fputs("^\n", stderr);

@@ -175,6 +175,15 @@ class Cli(unittest.TestCase):
         _, err = self.morsel("join", "orders.csv", "people.csv", "--on", "id", "--where", "'é' = city and zz > 1", code=2)
         lines = err.splitlines()
         self.assertTrue(lines[1][lines[2].index("^"):].startswith("zz"), err)
+        self.write("lines.sql", "select id,\n\tnothing,\n  city\nfrom orders\n")
+        _, err = self.morsel("sql", "-f", "lines.sql", "--table", "orders=orders.csv", code=2)
+        self.assertEqual(err.splitlines()[1:], ["  SQL \tnothing,", "      \t^"])
+        long = "'" + "é" * 300 + "' = city and zz > 1 and city <> '" + "é" * 300 + "'"
+        _, err = self.morsel("group", "orders.csv", "--by", "city", "--where", long, code=2)
+        lines = err.splitlines()
+        self.assertTrue(lines[1][lines[2].index("^"):].startswith("zz > 1"), err)
+        self.assertTrue(lines[1].startswith("  --where ...é") and lines[1].endswith("é..."), err)
+        self.assertLess(len(lines[1]), 220)
         _, err = self.morsel("group", "ragged.csv", "--by", "a", "--agg", "sum(b)", "--errors", "json", code=6)
         error = json.loads(err)["error"]
         self.assertEqual((error["code"], error["exit"], error["line"]), ("BAD_DATA", 6, 3))
