@@ -132,7 +132,8 @@ bool reader_read_failed(struct reader *reader, const struct io_request *request,
                         reader->file->path, (unsigned long long)request->offset,
                         strerrordesc_np(sys_errno));
     } else if ((size_t)request->result < asked) {
-        EXEC_FAIL(&err, EXEC_IO, "'%.150s' became shorter while it was read", reader->file->path);
+        EXEC_FAIL(&err, EXEC_BAD_DATA, "'%.150s' became shorter while it was read",
+                  reader->file->path);
     } else {
         return false;
     }

@@ -134,6 +134,19 @@ class BadInput(unittest.TestCase):
         self.fails(self.csv_job(big), "DATA_LOSS", "t.csv:3000002", "oops")
         self.fails(self.csv_job(b"a\n\xff\xfe\n"), "DATA_LOSS", "t.csv:2")
 
+    def test_a_file_cut_while_it_is_read(self):
+        request = self.csv_job("n\n" + "".join(f"{i:09d}\n" for i in range(6_000_000)), name="cut.csv")
+        replies = self.daemon.jobs.ExecuteJob(request, timeout=60 * SLOW)
+        for reply in replies:
+            if reply.WhichOneof("payload") == "arrow":
+                break
+        os.truncate(self.root / "cut.csv", 4 << 20)  # nobody reads the answer: the job cannot be there already
+        with self.assertRaises(grpc.RpcError) as caught:
+            for reply in replies:
+                pass
+        name, message, _ = status_details(caught.exception)
+        self.assertEqual((name, message), ("DATA_LOSS", "'cut.csv' became shorter while it was read"))
+
     def test_overflow_is_an_error(self):
         request = filtered("gt", "i", 0)
         del request.plan.exprs[:]
