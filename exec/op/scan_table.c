@@ -66,7 +66,13 @@ static enum push_result scan_table_scan(struct op_source *source, struct pipe_ru
         const uint32_t count = batch_rows(chunk, row, range->end - range->begin);
         table_chunk_batch(chunk, scan->table, scan->columns, scan->column_count, row, count, vecs,
                           &batch);
+        const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
+        if (!table_chunk_views(&batch, run->scratch)) {
+            job_fail_memory(run->job, run->scratch, "the columns of a table scan");
+            return PUSH_FAILED;
+        }
         const enum push_result result = pipe_push_source(run, &batch);
+        nu_arena_rewind(run->scratch, mark);
         if (result == PUSH_SUSPEND || result == PUSH_FAILED) {
             return result;
         }

@@ -1,4 +1,5 @@
 #include "table/chunk_codes.h"
+#include "table/code_columns.h"
 #include "table/column_stats.h"
 #include "table/dictionary.h"
 #include "table/table.h"
@@ -23,6 +24,9 @@ enum {
 struct fill_column {
     uint8_t kind;
     size_t width;
+    struct dictionary
+        *dictionary;    /* a reference: data are its codes, `width` bytes each; or NULL */
+    bool refuses_codes; /* of the first set: some rows came without, or with others */
     unsigned char *data;
     uint64_t *valid; /* while filling always there, dropped at the end when nothing is null */
     struct column_stats stats;
@@ -42,7 +46,7 @@ struct chunk_builder {
     struct nu_budget *budget;
     unsigned node;
     uint32_t column_count;
-    struct chunk_coder *coder; /* NULL: no dictionaries */
+    struct chunk_coder *coder; /* NULL: no dictionaries of its own */
     struct fill fill;
     struct table_chunk **full; /* finished, oldest first */
     uint32_t full_count, full_taken, full_capacity;
@@ -85,6 +89,11 @@ void chunk_builder_set_node(struct chunk_builder *builder, unsigned node)
 static bool is_text(enum exec_type_kind kind)
 {
     return kind == EXEC_TYPE_UTF8 || kind == EXEC_TYPE_BINARY;
+}
+
+static bool holds_views(const struct fill_column *column)
+{
+    return is_text(column->kind) && column->dictionary == NULL;
 }
 
 static enum exec_code fail_memory(struct exec_error *err, const struct nu_budget *refused)
@@ -151,11 +160,16 @@ static struct table_chunk *fill_finish(struct chunk_builder *builder, struct fil
     chunk->column_count = builder->column_count;
     for (uint32_t c = 0; c < builder->column_count; c++) {
         const struct fill_column *column = &fill->columns[c];
+        const bool coded = column->dictionary != NULL;
         chunk->columns[c] = (struct table_column){
-            .data = column->data,
+            .data = coded ? NULL : column->data,
             .valid = column->stats.null_count == 0 ? NULL : column->valid,
             .stats = column->stats,
+            .codes = coded ? column->data : NULL,
+            .code_bytes = coded ? (uint8_t)column->width : 0,
+            .dictionary = column->dictionary, /* the reference moves */
         };
+        fill->columns[c].dictionary = NULL;
     }
     chunk->arena = fill->arena; /* it owns the memory it now lives in */
     fill->chunk = NULL;
@@ -210,7 +224,7 @@ static void fill_copy_columns(struct chunk_builder *builder, const struct fill *
         memcpy(target->data, source->data, from->row_count * source->width);
         memcpy(target->valid, source->valid, (from->row_count + 63) / 64 * sizeof(uint64_t));
         target->stats = source->stats;
-        if (is_text(source->kind)) {
+        if (holds_views(source)) {
             text = move_texts((struct string_view *)target->data, from->row_count, text);
         }
     }
@@ -228,7 +242,9 @@ static bool builder_resize(struct chunk_builder *builder, uint32_t capacity,
     size_t text_bytes = 0;
 
     for (uint32_t c = 0; c < builder->column_count; c++) {
-        if (is_text(old->columns[c].kind)) {
+        copy.columns[c].width = old->columns[c].width;
+        copy.columns[c].dictionary = old->columns[c].dictionary;
+        if (holds_views(&old->columns[c])) {
             text_bytes +=
                 long_text_bytes((const struct string_view *)old->columns[c].data, old->row_count);
         }
@@ -361,9 +377,14 @@ static bool fill_append(struct chunk_builder *builder, const struct batch *batch
 
     for (uint32_t c = 0; c < builder->column_count; c++) {
         struct fill_column *column = &fill->columns[c];
-        copy_values(column, at, &batch->columns[c], batch, position, count);
         copy_valid(column, at, &batch->columns[c], batch, position, count);
-        if (is_text(column->kind) &&
+        if (column->dictionary != NULL) {
+            code_column_copy(&batch->columns[c], batch->sel, position, count, column->width,
+                             column->data + at * column->width);
+        } else {
+            copy_values(column, at, &batch->columns[c], batch, position, count);
+        }
+        if (holds_views(column) &&
             !own_texts(fill, column, at, count, batch->columns[c].valid != NULL)) {
             return false;
         }
@@ -388,18 +409,73 @@ static bool builder_keep_full(struct chunk_builder *builder)
     return true;
 }
 
-/* Room for at least one more row. */
-static bool builder_make_room(struct chunk_builder *builder, const struct nu_budget **refused)
+static void fill_drop_dictionaries(const struct chunk_builder *builder, struct fill *fill)
+{
+    for (uint32_t c = 0; c < builder->column_count; c++) {
+        dictionary_unref(fill->columns[c].dictionary);
+        fill->columns[c].dictionary = NULL;
+    }
+}
+
+/* Before a chunk is begun: which columns it keeps as codes alone. */
+static void choose_codes(struct chunk_builder *builder, const struct batch *batch)
+{
+    for (uint32_t c = 0; c < builder->column_count; c++) {
+        struct fill_column *column = &builder->fill.columns[c];
+        const struct vec *vec = &batch->columns[c];
+
+        column->dictionary = NULL;
+        column->width = exec_type_width(column->kind);
+        if (!is_text(column->kind) || builder->coder != NULL || builder->columns[c].refuses_codes ||
+            vec->codes == NULL || vec->constant || vec->dictionary->count == 0) {
+            continue;
+        }
+        column->dictionary = (struct dictionary *)(uintptr_t)vec->dictionary;
+        column->width = dictionary_code_bytes(vec->dictionary->count);
+        dictionary_ref(column->dictionary);
+    }
+}
+
+/* Whether the batch brings the codes that the chunk under way keeps; where it does not, the column
+ * will have views from the next chunk on. */
+static bool codes_go_on(struct chunk_builder *builder, const struct batch *batch)
+{
+    bool go_on = true;
+
+    for (uint32_t c = 0; c < builder->column_count; c++) {
+        const struct dictionary *kept = builder->fill.columns[c].dictionary;
+        const struct vec *vec = &batch->columns[c];
+        if (kept != NULL && (vec->dictionary != kept || vec->codes == NULL || vec->constant)) {
+            builder->columns[c].refuses_codes = true;
+            go_on = false;
+        }
+    }
+    return go_on;
+}
+
+/* Room for at least one more row of the batch. */
+static bool builder_make_room(struct chunk_builder *builder, const struct batch *batch,
+                              const struct nu_budget **refused)
 {
     struct fill *fill = &builder->fill;
 
     *refused = NULL;
+    if (fill->chunk != NULL && !codes_go_on(builder, batch)) {
+        builder_shrink(builder);
+        if (!builder_keep_full(builder)) {
+            return false;
+        }
+    }
     if (fill->chunk != NULL && fill->row_count == TABLE_CHUNK_ROWS && !builder_keep_full(builder)) {
         return false;
     }
     if (fill->chunk == NULL) {
+        choose_codes(builder, batch);
         const bool begun = fill_begin(builder, fill, builder->node, BATCH_ROWS, 0);
         *refused = fill->arena.refused;
+        if (!begun) {
+            fill_drop_dictionaries(builder, fill);
+        }
         return begun;
     }
     if (fill->row_count < fill->capacity) {
@@ -418,7 +494,7 @@ enum exec_code chunk_builder_append(struct chunk_builder *builder, const struct 
 
     assert(batch->column_count == builder->column_count);
     while (position < batch->sel_count) {
-        if (!builder_make_room(builder, &refused)) {
+        if (!builder_make_room(builder, batch, &refused)) {
             return fail_memory(err, refused);
         }
         const uint32_t room = builder->fill.capacity - builder->fill.row_count;
@@ -456,6 +532,7 @@ void chunk_builder_destroy(struct chunk_builder *builder)
         table_chunk_destroy(chunk);
     }
     if (builder->fill.chunk != NULL) {
+        fill_drop_dictionaries(builder, &builder->fill);
         nu_arena_destroy(&builder->fill.arena);
     }
     chunk_coder_destroy(builder->coder);

@@ -207,10 +207,47 @@ static bool unify(struct table *table, uint32_t c, struct dictionary *into)
     return ok;
 }
 
+/* Some chunk has codes alone: their dictionary may be another table's too and never changes. */
+static bool has_codes_alone(const struct table *table, uint32_t c)
+{
+    for (uint32_t i = 0; i < table->chunk_count; i++) {
+        const struct table_column *column = &table->chunks[i]->columns[c];
+        if (column->codes != NULL && column->data == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The dictionary of all chunks; NULL: there is no such one. */
+static struct dictionary *common(const struct table *table, uint32_t c)
+{
+    struct dictionary *first = table->chunks[0]->columns[c].dictionary;
+
+    for (uint32_t i = 1; i < table->chunk_count; i++) {
+        if (table->chunks[i]->columns[c].dictionary != first) {
+            return NULL;
+        }
+    }
+    return first;
+}
+
+static void share(struct table *table, uint32_t c)
+{
+    struct dictionary *shared = common(table, c);
+
+    table->stats[c].dictionary = shared;
+    table->stats[c].distinct_estimate = shared == NULL ? 0 : shared->count;
+}
+
 void table_unify_dictionaries(struct table *table)
 {
     for (uint32_t c = 0; c < table->schema.field_count; c++) {
         if (!is_text(table->schema.fields[c].type.kind)) {
+            continue;
+        }
+        if (has_codes_alone(table, c)) {
+            share(table, c);
             continue;
         }
         struct dictionary *into = largest(table, c);

@@ -108,7 +108,9 @@ void table_chunk_batch(const struct table_chunk *chunk, const struct table *tabl
         const struct table_column *column = &chunk->columns[column_map[i]];
         const uint8_t kind = table->schema.fields[column_map[i]].type.kind;
         columns[i] = (struct vec){
-            .data = (const unsigned char *)column->data + row * exec_type_width(kind),
+            .data = column->data == NULL
+                        ? NULL
+                        : (const unsigned char *)column->data + row * exec_type_width(kind),
             .valid = column->valid == NULL ? NULL : column->valid + row / 64,
             .kind = kind,
         };

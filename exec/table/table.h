@@ -31,7 +31,9 @@ struct column_stats {
     struct dictionary *dictionary; /* of a whole table's text column; NULL: it has none */
 };
 
-/* data and valid as in struct vec, for up to TABLE_CHUNK_ROWS rows, 64-byte aligned. */
+/* data and valid as in struct vec, for up to TABLE_CHUNK_ROWS rows, 64-byte aligned. A result's
+ * text that came with codes is kept as codes alone: data is NULL, the values are the dictionary's.
+ */
 struct table_column {
     const void *data;
     const uint64_t *valid;
@@ -70,6 +72,9 @@ void table_unref(struct table *table); /* frees at the last one; any thread */
 void table_chunk_batch(const struct table_chunk *chunk, const struct table *table,
                        const uint32_t *column_map, uint32_t column_count, uint32_t row,
                        uint32_t count, struct vec *columns, struct batch *batch_out);
+/* The views of columns that are kept as codes alone, whose data table_chunk_batch leaves NULL.
+ * false: out of memory. */
+bool table_chunk_views(const struct batch *batch, struct nu_arena *scratch);
 
 /* ---- building -----------------------------------------------------------------------------------
  */
@@ -83,7 +88,8 @@ struct chunk_builder *chunk_builder_create(struct nu_page_pool *pages, struct nu
 /* Text columns get dictionaries, where they have few values; before the first row. false: out of
  * memory. */
 bool chunk_builder_encode(struct chunk_builder *builder, const struct exec_schema *schema);
-/* Copies the selected rows (strings too). EXEC_OK or EXEC_MEMORY_BUDGET. */
+/* Copies the selected rows, strings too; or, without chunk_builder_encode, of text that brings
+ * codes these alone, as long as all of it does. EXEC_OK or EXEC_MEMORY_BUDGET. */
 enum exec_code chunk_builder_append(struct chunk_builder *builder, const struct batch *batch,
                                     struct exec_error *err);
 /* The next full chunk, or with `rest` also the last part filled one; NULL: none. Caller owns it. */

@@ -1,7 +1,7 @@
 """Goal:   tables can be uploaded, loaded, made by a job, listed and dropped, from grpcio and from the CLI;
         uploads are atomic; a running job keeps the version it bound.
 Method: a real daemon; pyarrow makes and reads the Arrow streams."""
-import io, pathlib, subprocess, tempfile, unittest
+import io, pathlib, random, subprocess, tempfile, unittest
 
 import pyarrow as pa
 
@@ -96,6 +96,29 @@ class Tables(unittest.TestCase):
             rows = sum(r.arrow.row_count for r in stream if r.WhichOneof("payload") == "arrow")
             self.assertEqual(rows, big.num_rows)
             daemon.wait_metric("morsel_memory_used_bytes", 0, pool="tables")
+
+    def test_texts_of_a_joined_table(self):
+        # Kept as codes of the source's dictionary, which outlives the source.
+        dice = random.Random(5)
+        words = [f"word {i}" + " and more" * (i % 3) for i in range(300)]
+        left = pa.table({"id": list(range(20_000)), "word": [dice.choice([None, *words]) for _ in range(20_000)]})
+        right = pa.table({"text": words[100:] + ["nowhere"], "n": list(range(201))})
+        with Daemon("--workers", "2") as daemon:
+            for name, table in (("left", left), ("right", right)):
+                daemon.tables.UploadTable(upload_messages(name, stream_of(table)))
+            request = scan("left")
+            request.plan.rels.add().scan.table.name = "right"
+            for name in ("word", "text"):
+                request.plan.exprs.add().column.name = name
+            request.plan.rels.add(join={"left": 1, "right": 2, "type": 1, "keys": [{"left": 1, "right": 2}]})
+            request.into_table = "joined"
+            list(daemon.jobs.ExecuteJob(request))
+            for name in ("left", "right"):
+                daemon.tables.DropTable(job_pb.DropTableRequest(table=name))
+            rows = pa.ipc.open_stream(daemon.run(scan("joined"))[0]).read_all()
+            numbers = dict(zip(right["text"].to_pylist(), right["n"].to_pylist()))
+            wanted = [(i, word, word, numbers[word]) for i, word in zip(left["id"].to_pylist(), left["word"].to_pylist()) if word in numbers]
+            self.assertEqual(sorted(zip(*(c.to_pylist() for c in rows.columns))), wanted)
 
     def test_load_and_into_table(self):
         with Daemon() as daemon:
