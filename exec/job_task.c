@@ -6,9 +6,9 @@
 #include <assert.h>
 
 /* A job's first pipeline: one unit that binds, plans and launches. It first asks for the job's
- * files to be opened and is parked until the last one is. The pipeline stays open until planning is
- * over, whichever way, so that it ends exactly once and never before a file that is still being
- * opened. */
+ * files to be opened (and time zones to be read) and is parked until the last one is. The pipeline
+ * stays open until planning is over, whichever way, so that it ends exactly once and never before a
+ * file that is still being opened. */
 
 static struct exec_job *job_of(struct sched_pipeline *first)
 {
@@ -62,14 +62,14 @@ static bool files_ask(struct exec_job *job)
     }
     /* Pending before the first is asked for: completions count down from here. */
     pthread_mutex_lock(&job->first_lock);
-    job->files_pending = job->plan->rel_count;
+    job->files_pending = job->plan->rel_count + 1;
     pthread_mutex_unlock(&job->first_lock);
     if (plan_open(job->plan, files_opened, job, &started) == UINT32_MAX) {
         job_memory_error(&err, NULL, "opening files");
         job_fail(&job->context, &err);
     }
     pthread_mutex_lock(&job->first_lock);
-    job->files_pending -= job->plan->rel_count - started;
+    job->files_pending -= job->plan->rel_count + 1 - started;
     const bool waits = job->files_pending != 0;
     pthread_mutex_unlock(&job->first_lock);
     return waits;

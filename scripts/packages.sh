@@ -6,7 +6,7 @@ packages_build=(
   libuv1-dev liburing-dev libnuma-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
   libxxhash-dev libcriterion-dev libnghttp2-dev libmicrohttpd-dev libflatbuffers-dev
   flatbuffers-compiler libjansson-dev zlib1g-dev libzstd-dev libpg-query-dev systemtap-sdt-dev
-  libpcre2-dev libutf8proc-dev curl
+  libpcre2-dev libutf8proc-dev tzdata curl
 )
 packages_test=(
   clang-14 clang-format-14 libclang-rt-14-dev python3-venv prometheus systemd git zstd

@@ -179,7 +179,8 @@ static uint32_t lower_constant(struct sql_lowering *lowering, json_t *body, long
     return builder_literal(lowering->plan, &literal, &origin);
 }
 
-/* A constant in quotes of a type that is no text: date '2020-01-31'. */
+/* A constant in quotes of a type that is no text: date '2020-01-31'. The engine reads those in a
+ * zone: it has the rules of zones. */
 static bool lower_typed_constant(struct sql_lowering *lowering, json_t *arg,
                                  const struct exec_type *type, long location, uint32_t *expr_out)
 {
@@ -189,7 +190,9 @@ static bool lower_typed_constant(struct sql_lowering *lowering, json_t *arg,
     struct exec_literal literal;
     struct exec_error err;
 
-    if (text == NULL || type->kind == EXEC_TYPE_UTF8 || type->kind == EXEC_TYPE_BINARY) {
+    const bool in_zone = type->zone[0] != '\0' && strcmp(type->zone, "UTC") != 0;
+
+    if (text == NULL || in_zone || type->kind == EXEC_TYPE_UTF8 || type->kind == EXEC_TYPE_BINARY) {
         return false;
     }
     bytes = bytes == NULL ? "" : bytes;

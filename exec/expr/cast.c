@@ -1,6 +1,7 @@
 #include "expr/cast.h"
 
 #include "expr/fold.h"
+#include "expr/zone_call.h"
 
 #include <string.h>
 
@@ -14,14 +15,11 @@ static bool is_time(const struct exec_type *type)
     return type->kind == EXEC_TYPE_DATE32 || type->kind == EXEC_TYPE_TIMESTAMP;
 }
 
-/* Wall-clock time in a zone needs a zone database, except where the zone is UTC. */
-static bool needs_zone_rules(const struct exec_type *from, const struct exec_type *to)
+/* Between an instant and what a clock shows, where the clock is not that of UTC. */
+static bool is_by_clock(const struct exec_type *from, const struct exec_type *to)
 {
-    const bool from_instant = from->zone[0] != '\0';
-    const bool to_instant = to->zone[0] != '\0';
-    const char *zone = from_instant ? from->zone : to->zone;
-
-    return from_instant != to_instant && strcmp(zone, "UTC") != 0;
+    return is_time(from) && is_time(to) && (from->zone[0] == '\0') != (to->zone[0] == '\0') &&
+           !zone_is_utc(from->zone[0] != '\0' ? from->zone : to->zone);
 }
 
 /* The bytes stay the same. */
@@ -80,6 +78,55 @@ static bool never_fails(const struct exec_type *from, const struct exec_type *to
     return expr_common_type(from, to, &common) && exec_type_equal(&common, to);
 }
 
+static enum exec_code make_node(struct nu_arena *arena, const struct expr *made,
+                                struct expr **expr_out, struct exec_error *err)
+{
+    struct expr *node = nu_arena_alloc(arena, sizeof *node, _Alignof(struct expr));
+    struct expr **args = nu_arena_alloc(arena, sizeof *args, sizeof(void *));
+
+    if (node == NULL || args == NULL) {
+        return expr_no_memory(arena, err);
+    }
+    *node = *made;
+    node->kind = EXPR_CAST;
+    node->args = args;
+    node->arg_count = 1;
+    args[0] = *expr_out;
+    *expr_out = node;
+    return fold_expr(arena, expr_out, err);
+}
+
+/* In two steps, one of which is from or to the timestamp that the zone's clock shows. */
+static enum exec_code make_by_clock(struct nu_arena *arena, struct expr *arg,
+                                    const struct exec_type *to, bool null_on_failure,
+                                    uint32_t index, struct expr **expr_out, struct exec_error *err)
+{
+    const bool to_local = arg->type.zone[0] != '\0';
+    const struct exec_type *zoned = to_local ? &arg->type : to;
+    struct exec_type local = *zoned;
+    const struct zone *zone;
+
+    memset(local.zone, 0, sizeof local.zone);
+    if (zone_of_type(arena, zoned, &zone, err) != EXEC_OK ||
+        (!to_local &&
+         cast_make(arena, arg, &local, null_on_failure, index, &arg, err) != EXEC_OK)) {
+        return err->code;
+    }
+    const struct expr made = {.index = index,
+                              .type = to_local ? local : *to,
+                              .eval = expr_eval_strict,
+                              .kernel = to_local ? zone_call_local : zone_call_instant,
+                              .prepared = zone,
+                              .null_on_failure = null_on_failure,
+                              .can_raise = arg->can_raise || !null_on_failure};
+    *expr_out = arg;
+    if (make_node(arena, &made, expr_out, err) != EXEC_OK) {
+        return err->code;
+    }
+    return to_local ? cast_make(arena, *expr_out, to, null_on_failure, index, expr_out, err)
+                    : EXEC_OK;
+}
+
 enum exec_code cast_make(struct nu_arena *arena, struct expr *arg, const struct exec_type *to,
                          bool null_on_failure, uint32_t index, struct expr **expr_out,
                          struct exec_error *err)
@@ -89,7 +136,7 @@ enum exec_code cast_make(struct nu_arena *arena, struct expr *arg, const struct 
     expr_kernel_fn *const kernel = kernel_of(from, to);
     char from_text[EXEC_TYPE_TEXT_BYTES];
     char to_text[EXEC_TYPE_TEXT_BYTES];
-    struct expr *node;
+    const struct zone *zone = NULL;
 
     if (exec_type_equal(from, to)) {
         *expr_out = arg;
@@ -99,28 +146,22 @@ enum exec_code cast_make(struct nu_arena *arena, struct expr *arg, const struct 
         return EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "there is no cast from %s to %s",
                          exec_type_text(from, from_text), exec_type_text(to, to_text));
     }
-    if (needs_zone_rules(from, to)) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "cast from %s to %s: only UTC is known",
-                         exec_type_text(from, from_text), exec_type_text(to, to_text));
+    if (is_by_clock(from, to)) {
+        return make_by_clock(arena, arg, to, null_on_failure, index, expr_out, err);
     }
-    node = nu_arena_calloc(arena, sizeof *node, _Alignof(struct expr));
-    struct expr **args = nu_arena_alloc(arena, sizeof *args, sizeof(void *));
-    if (node == NULL || args == NULL) {
-        return expr_no_memory(arena, err);
+    if (kernel == cast_parse && zone_of_type(arena, to, &zone, err) != EXEC_OK) {
+        return err->code;
     }
-    args[0] = arg;
-    *node = (struct expr){.kind = EXPR_CAST,
-                          .index = index,
-                          .type = *to,
-                          .eval = relabel ? expr_eval_relabel : expr_eval_strict,
-                          .kernel = kernel,
-                          .args = args,
-                          .arg_count = 1,
-                          .null_on_failure = null_on_failure,
-                          .can_raise = arg->can_raise ||
-                                       (!relabel && !null_on_failure && !never_fails(from, to))};
-    *expr_out = node;
-    return fold_expr(arena, expr_out, err);
+    const struct expr made = {
+        .index = index,
+        .type = *to,
+        .eval = relabel ? expr_eval_relabel : expr_eval_strict,
+        .kernel = kernel,
+        .prepared = zone,
+        .null_on_failure = null_on_failure,
+        .can_raise = arg->can_raise || (!relabel && !null_on_failure && !never_fails(from, to))};
+    *expr_out = arg;
+    return make_node(arena, &made, expr_out, err);
 }
 
 enum exec_code expr_cast(struct nu_arena *arena, struct expr *expr, const struct exec_type *to,

@@ -16,8 +16,8 @@ enum exec_code cast_parse(struct expr_call *call, struct exec_error *err)
         if (!expr_call_present(call, row)) {
             continue;
         }
-        result = value_parse(to, string_view_bytes(view), view->size,
-                             (unsigned char *)call->out + row * width);
+        result = value_parse_in(call->expr->prepared, to, string_view_bytes(view), view->size,
+                                (unsigned char *)call->out + row * width);
         if (result == VALUE_OK) {
             continue;
         }

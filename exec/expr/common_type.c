@@ -68,10 +68,8 @@ static bool common_time(const struct exec_type *a, const struct exec_type *b,
     const struct exec_type *timestamp = date == a ? b : a;
 
     if (date->kind == EXEC_TYPE_DATE32) {
-        /* Midnight of a day is an instant only where the zone is known to be UTC. */
-        *common_out = *timestamp;
-        return timestamp->kind == EXEC_TYPE_TIMESTAMP &&
-               (timestamp->zone[0] == '\0' || strcmp(timestamp->zone, "UTC") == 0);
+        *common_out = *timestamp; /* a day is its first instant, on the clock of the zone */
+        return timestamp->kind == EXEC_TYPE_TIMESTAMP;
     }
     if (a->kind != EXEC_TYPE_TIMESTAMP || b->kind != EXEC_TYPE_TIMESTAMP ||
         (a->zone[0] == '\0') != (b->zone[0] == '\0')) {

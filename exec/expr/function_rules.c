@@ -9,6 +9,7 @@
 #include "expr/string_call.h"
 #include "expr/time_call.h"
 #include "expr/value_text.h"
+#include "expr/zone_call.h"
 #include "vec/string_view.h"
 
 #include <stdio.h>
@@ -106,10 +107,14 @@ enum exec_code function_text_literal(struct nu_arena *arena, struct expr **liter
         return EXEC_OK;
     }
     const bool is_null = !vec_is_valid(&text->literal, 0);
+    const struct zone *zone;
+    if (zone_of_type(arena, type, &zone, err) != EXEC_OK) {
+        return err->code;
+    }
     if (!is_null) {
         const struct string_view *view = text->literal.data;
         const char *bytes = string_view_bytes(view);
-        if (value_parse(type, bytes, view->size, value) != VALUE_OK) {
+        if (value_parse_in(zone, type, bytes, view->size, value) != VALUE_OK) {
             return EXEC_FAIL(err, EXEC_TYPE_MISMATCH,
                              "the text '%.*s' stands beside %s, but it is no such value",
                              (int)(view->size > 100 ? 100 : view->size), bytes,

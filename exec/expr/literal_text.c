@@ -47,7 +47,8 @@ enum exec_code exec_literal_parse(const struct exec_type *type, const char *text
     _Alignas(16) unsigned char value[16] = {0};
     char type_text[EXEC_TYPE_TEXT_BYTES];
 
-    if (vec_storage(type->kind) == VEC_NONE || vec_storage(type->kind) == VEC_VIEW) {
+    if (vec_storage(type->kind) == VEC_NONE || vec_storage(type->kind) == VEC_VIEW ||
+        !zone_is_utc(type->zone)) {
         return EXEC_FAIL(err, EXEC_TYPE_MISMATCH, "no text is read as %s",
                          exec_type_text(type, type_text));
     }

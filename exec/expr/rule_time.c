@@ -1,5 +1,6 @@
 #include "expr/function_rules.h"
 #include "expr/time_call.h"
+#include "expr/zone_call.h"
 #include "vec/string_view.h"
 
 #include <string.h>
@@ -13,11 +14,16 @@ static enum exec_code check_time(const struct expr *node, uint32_t arg, struct e
     if (type->kind != EXEC_TYPE_DATE32 && type->kind != EXEC_TYPE_TIMESTAMP) {
         return function_mismatch(node, err);
     }
-    if (type->zone[0] != '\0' && strcmp(type->zone, "UTC") != 0) {
-        return EXEC_FAIL(err, EXEC_NOT_IMPLEMENTED, "%s of a timestamp in zone %s: only UTC",
-                         node->function->name, type->zone);
-    }
     return EXEC_OK;
+}
+
+/* An argument in a zone becomes what the zone's clock shows. */
+static enum exec_code to_local(struct nu_arena *arena, struct expr **arg, struct exec_error *err)
+{
+    struct exec_type local = (*arg)->type;
+
+    memset(local.zone, 0, sizeof local.zone);
+    return zone_is_utc((*arg)->type.zone) ? EXEC_OK : expr_cast(arena, *arg, &local, arg, err);
 }
 
 enum exec_code rule_time_part(struct nu_arena *arena, struct expr **node_ref,
@@ -25,10 +31,9 @@ enum exec_code rule_time_part(struct nu_arena *arena, struct expr **node_ref,
 {
     struct expr *node = *node_ref;
 
-    (void)arena;
     node->type = function_int64;
     node->kernel = time_call_part;
-    return check_time(node, 0, err);
+    return check_time(node, 0, err) != EXEC_OK ? err->code : to_local(arena, &node->args[0], err);
 }
 
 /* The same instant in every zone. */
@@ -88,13 +93,34 @@ enum exec_code rule_time_trunc(struct nu_arena *arena, struct expr **node_ref,
                                struct exec_error *err)
 {
     struct expr *node = *node_ref;
-    const enum exec_code code = bind_part(node, err);
+    const struct zone *zone;
 
-    (void)arena;
     node->type = node->args[1]->type;
     node->kernel = time_call_trunc;
     node->can_raise = true;
-    return code != EXEC_OK ? code : check_time(node, 1, err);
+    if (bind_part(node, err) != EXEC_OK || check_time(node, 1, err) != EXEC_OK ||
+        zone_of_type(arena, &node->type, &zone, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (zone != NULL && node->variant <= TIME_MINUTE) { /* offsets are whole seconds */
+        node->kernel = zone_call_trunc;
+        node->prepared = zone;
+    }
+    return EXEC_OK;
+}
+
+/* In a zone: days and more on its clock, hours and minutes from the start of one to that of the
+ * other, so that an hour shown twice counts twice. */
+static enum exec_code diff_in_zone(struct nu_arena *arena, struct expr *node, uint32_t arg,
+                                   struct exec_error *err)
+{
+    if (node->variant <= TIME_DAY) {
+        return to_local(arena, &node->args[arg], err);
+    }
+    struct expr *const trunc_args[] = {node->args[0], node->args[arg]};
+    return node->variant > TIME_MINUTE
+               ? EXEC_OK
+               : expr_call(arena, "date_trunc", trunc_args, 2, &node->args[arg], err);
 }
 
 enum exec_code rule_time_diff(struct nu_arena *arena, struct expr **node_ref,
@@ -119,18 +145,23 @@ enum exec_code rule_time_diff(struct nu_arena *arena, struct expr **node_ref,
     if (!expr_common_type(&node->args[1]->type, &node->args[2]->type, &common)) {
         return function_mismatch(node, err);
     }
-    return function_cast_args(arena, node, 1, &common, err);
+    code = function_cast_args(arena, node, 1, &common, err);
+    for (uint32_t i = 1; i < 3 && code == EXEC_OK && !zone_is_utc(common.zone); i++) {
+        code = diff_in_zone(arena, node, i, err);
+    }
+    return code;
 }
 
 enum exec_code rule_time_shift(struct nu_arena *arena, struct expr **node_ref,
                                struct exec_error *err)
 {
     struct expr *node = *node_ref;
-    enum exec_code code =
-        node->variant == SHIFT_MICROSECONDS && node->args[0]->type.kind == EXEC_TYPE_TIMESTAMP
-            ? EXEC_OK /* as long in every zone */
-            : check_time(node, 0, err);
+    enum exec_code code = check_time(node, 0, err);
+    const struct zone *zone = NULL;
 
+    if (code == EXEC_OK && node->variant != SHIFT_MICROSECONDS) { /* as long in every zone */
+        code = zone_of_type(arena, &node->args[0]->type, &zone, err);
+    }
     if (code != EXEC_OK) {
         return code;
     }
@@ -138,7 +169,8 @@ enum exec_code rule_time_shift(struct nu_arena *arena, struct expr **node_ref,
         return function_mismatch(node, err);
     }
     node->type = node->args[0]->type;
-    node->kernel = time_shift_call;
+    node->kernel = zone == NULL ? time_shift_call : zone_call_shift;
+    node->prepared = zone;
     node->can_raise = true;
     if (node->variant == SHIFT_MICROSECONDS &&
         (node->type.kind == EXEC_TYPE_DATE32 || node->type.unit < EXEC_UNIT_MICRO)) {

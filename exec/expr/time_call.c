@@ -111,7 +111,7 @@ enum exec_code time_call_epoch(struct expr_call *call, struct exec_error *err)
 
 /* ---- starts of parts */
 
-static int64_t first_day(enum time_part part, int64_t days)
+int64_t time_first_day(enum time_part part, int64_t days)
 {
     const struct civil_date date = civil_of_days(days);
 
@@ -155,7 +155,7 @@ enum exec_code time_call_trunc(struct expr_call *call, struct exec_error *err)
             const int64_t step = step_of(part, per_day / DAY_SECONDS);
             fits = !__builtin_mul_overflow(civil_floor_div(ticks, step), step, &ticks);
         } else {
-            fits = !__builtin_mul_overflow(first_day(part, civil_floor_div(ticks, per_day)),
+            fits = !__builtin_mul_overflow(time_first_day(part, civil_floor_div(ticks, per_day)),
                                            per_day, &ticks);
         }
         if (!time_store(call, row, ticks) || !fits) {

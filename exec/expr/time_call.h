@@ -37,4 +37,12 @@ int64_t time_load(const struct vec *vec, uint32_t row);
 int64_t time_day_ticks(const struct exec_type *type);
 bool time_store(const struct expr_call *call, uint32_t row, int64_t ticks);
 
+/* The first day of the year, quarter, month or week that has a day; the day itself for others. */
+int64_t time_first_day(enum time_part part, int64_t days);
+/* False: the result does not fit. */
+bool time_shift(enum time_shift unit, int64_t ticks, int64_t count, int64_t per_day, int64_t *out);
+/* EXEC_OVERFLOW in the words of the functions that shift. */
+enum exec_code time_shift_overflow(const struct expr_call *call, uint32_t row, int64_t count,
+                                   struct exec_error *err);
+
 #endif

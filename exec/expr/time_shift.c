@@ -22,8 +22,7 @@ static bool shift_days_by_months(int64_t days, int64_t months, int64_t *out)
     return true;
 }
 
-/* False: the result does not fit. */
-static bool shift(enum time_shift unit, int64_t ticks, int64_t count, int64_t per_day, int64_t *out)
+bool time_shift(enum time_shift unit, int64_t ticks, int64_t count, int64_t per_day, int64_t *out)
 {
     int64_t day = 0, by = 0;
 
@@ -41,6 +40,16 @@ static bool shift(enum time_shift unit, int64_t ticks, int64_t count, int64_t pe
     }
 }
 
+enum exec_code time_shift_overflow(const struct expr_call *call, uint32_t row, int64_t count,
+                                   struct exec_error *err)
+{
+    char text[EXPR_VALUE_TEXT_BYTES], type[EXEC_TYPE_TEXT_BYTES];
+
+    return EXEC_FAIL(err, EXEC_OVERFLOW, "%s: %lld from %s does not fit %s",
+                     expr_function_name(call->expr->function), (long long)count,
+                     expr_arg_text(call, 0, row, text), exec_type_text(&call->expr->type, type));
+}
+
 enum exec_code time_shift_call(struct expr_call *call, struct exec_error *err)
 {
     const int64_t per_day = time_day_ticks(&call->expr->type);
@@ -54,13 +63,9 @@ enum exec_code time_shift_call(struct expr_call *call, struct exec_error *err)
             continue;
         }
         const int64_t count = ((const int64_t *)counts->data)[expr_arg_row(counts, row)];
-        if (!shift(unit, time_load(&call->args[0], row), count, per_day, &ticks) ||
+        if (!time_shift(unit, time_load(&call->args[0], row), count, per_day, &ticks) ||
             !time_store(call, row, ticks)) {
-            char text[EXPR_VALUE_TEXT_BYTES], type[EXEC_TYPE_TEXT_BYTES];
-            return EXEC_FAIL(err, EXEC_OVERFLOW, "%s: %lld from %s does not fit %s",
-                             expr_function_name(call->expr->function), (long long)count,
-                             expr_arg_text(call, 0, row, text),
-                             exec_type_text(&call->expr->type, type));
+            return time_shift_overflow(call, row, count, err);
         }
     }
     return EXEC_OK;

@@ -248,6 +248,13 @@ static enum value_parse parse_number(const struct exec_type *type, const char *t
 enum value_parse value_parse(const struct exec_type *type, const char *text, size_t text_bytes,
                              void *value_out)
 {
+    return value_parse_in(NULL, type, text, text_bytes, value_out);
+}
+
+enum value_parse value_parse_in(const struct zone *zone, const struct exec_type *type,
+                                const char *text, size_t text_bytes, void *value_out)
+{
+    bool has_offset;
     int32_t days;
     int64_t ticks;
 
@@ -269,8 +276,12 @@ enum value_parse value_parse(const struct exec_type *type, const char *text, siz
             memcpy(value_out, &days, sizeof days);
             return VALUE_OK;
         case EXEC_TYPE_TIMESTAMP:
-            if (!civil_timestamp_parse(text, text_bytes, type->unit, &ticks)) {
+            if (!civil_timestamp_parse(text, text_bytes, type->unit, &ticks, &has_offset)) {
                 return VALUE_MALFORMED;
+            }
+            if (zone != NULL && !has_offset &&
+                !zone_ticks_of_local(zone, civil_unit_ticks(type->unit), ticks, &ticks)) {
+                return VALUE_OUT_OF_RANGE;
             }
             memcpy(value_out, &ticks, sizeof ticks);
             return VALUE_OK;

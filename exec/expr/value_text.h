@@ -3,6 +3,7 @@
 
 #include "exec/types.h"
 #include "vec/value.h"
+#include "vec/zone.h"
 
 #include <stddef.h>
 
@@ -21,5 +22,8 @@ enum value_parse {
 };
 enum value_parse value_parse(const struct exec_type *type, const char *text, size_t text_bytes,
                              void *value_out);
+/* A timestamp without an offset behind it is what the clock of `zone` shows; NULL: UTC. */
+enum value_parse value_parse_in(const struct zone *zone, const struct exec_type *type,
+                                const char *text, size_t text_bytes, void *value_out);
 
 #endif

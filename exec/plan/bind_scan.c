@@ -38,25 +38,12 @@ static enum exec_code find_column(const struct exec_schema *schema, const char *
                      schema_names(schema, names, sizeof names));
 }
 
-/* Every scan of a table in a plan sees one version of it. */
-static struct table *table_of_plan(struct plan *plan, const struct plan_rel *rel, const char *name)
-{
-    for (const struct plan_rel *other = plan->rels; other < rel; other++) {
-        if (other->table != NULL && strcmp(other->spec->u.scan.table, name) == 0) {
-            table_ref(other->table);
-            return other->table;
-        }
-    }
-    return catalogue_get(plan->job->catalogue, name);
-}
-
-static enum exec_code open_table(struct plan *plan, struct plan_rel *rel,
-                                 struct exec_schema *whole_out, struct exec_error *err)
+static enum exec_code open_table(struct plan_rel *rel, struct exec_schema *whole_out,
+                                 struct exec_error *err)
 {
     const char *name = rel->spec->u.scan.table;
     const uint64_t version_least = rel->spec->u.scan.table_min_version;
 
-    rel->table = table_of_plan(plan, rel, name);
     if (rel->table == NULL) {
         return EXEC_FAIL(err, EXEC_TABLE_NOT_FOUND, "no table '%s'", name);
     }
@@ -151,7 +138,7 @@ enum exec_code plan_bind_scan(struct plan *plan, struct plan_rel *rel, struct ex
     switch (rel->spec->u.scan.source) {
         case EXEC_SCAN_TABLE:
             snprintf(where, sizeof where, "table '%s'", rel->spec->u.scan.table);
-            code = open_table(plan, rel, &whole, err);
+            code = open_table(rel, &whole, err);
             break;
         case EXEC_SCAN_GENERATOR:
             snprintf(where, sizeof where, "generator '%s'", rel->spec->u.scan.generator);

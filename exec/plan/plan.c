@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include <string.h>
+
 void *plan_calloc(struct plan *plan, size_t count, size_t width, struct exec_error *err)
 {
     void *memory = nu_arena_calloc(&plan->job->plan, (count == 0 ? 1 : count) * width, 16);
@@ -127,10 +129,38 @@ struct plan *plan_create(struct job_context *job, const struct exec_job_spec *sp
     return plan;
 }
 
+/* Every scan of a table in a plan sees one version of it. */
+static void hold_table(struct plan *plan, struct plan_rel *rel)
+{
+    const char *name = rel->spec->u.scan.table;
+
+    for (const struct plan_rel *other = plan->rels; other < rel; other++) {
+        if (other->table != NULL && strcmp(other->spec->u.scan.table, name) == 0) {
+            table_ref(other->table);
+            rel->table = other->table;
+            return;
+        }
+    }
+    rel->table = catalogue_get(plan->job->catalogue, name);
+}
+
 uint32_t plan_open(struct plan *plan, scan_files_opened_fn *opened, void *owner,
                    uint32_t *started_out)
 {
+    struct exec_error ignored;
+    bool loads;
+
     *started_out = 0;
+    for (uint32_t i = 0; i < plan->rel_count; i++) {
+        struct plan_rel *rel = &plan->rels[i];
+        if (rel->spec->kind == EXEC_REL_SCAN && rel->spec->u.scan.source == EXEC_SCAN_TABLE) {
+            hold_table(plan, rel);
+        }
+    }
+    if (plan_load_zones(plan, opened, owner, &loads, &ignored) != EXEC_OK) {
+        return UINT32_MAX;
+    }
+    *started_out += loads;
     for (uint32_t i = 0; i < plan->rel_count; i++) {
         struct plan_rel *rel = &plan->rels[i];
 

@@ -117,10 +117,16 @@ struct stream {
 struct plan *plan_create(struct job_context *job, const struct exec_job_spec *spec,
                          uint32_t morsel_rows, pipe_ended_fn *ended);
 
-/* Starts opening every file. `opened` runs once a file scan, on io's threads. Returns how many will
- * come, or UINT32_MAX when memory ran out (some may come all the same: *started_out of them). */
+/* Takes hold of every table, starts opening every file and reading the time zones it may need.
+ * `opened` runs once a file scan and, with files NULL, once for all zones, on io's threads. Returns
+ * how many will come (rel_count + 1 at most), or UINT32_MAX when memory ran out (some may come all
+ * the same: *started_out of them). */
 uint32_t plan_open(struct plan *plan, scan_files_opened_fn *opened, void *owner,
                    uint32_t *started_out);
+
+/* zones.c: zones not known yet; `opened` will run when *started_out. Or EXEC_MEMORY_BUDGET. */
+enum exec_code plan_load_zones(struct plan *plan, scan_files_opened_fn *opened, void *owner,
+                               bool *started_out, struct exec_error *err);
 
 /* Both fill err with rel and, where one is meant, expr. */
 enum exec_code plan_bind(struct plan *plan, struct exec_error *err);

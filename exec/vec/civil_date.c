@@ -204,7 +204,7 @@ bool civil_date_parse(const char *text, size_t text_bytes, int32_t *days_out)
 }
 
 bool civil_timestamp_parse(const char *text, size_t text_bytes, enum exec_time_unit unit,
-                           int64_t *ticks_out)
+                           int64_t *ticks_out, bool *has_offset_out)
 {
     struct reader reader = {.at = text, .end = text + text_bytes};
     const int64_t per_second = civil_unit_ticks(unit);
@@ -215,6 +215,7 @@ bool civil_timestamp_parse(const char *text, size_t text_bytes, enum exec_time_u
     int64_t ticks;
     int64_t fraction;
 
+    *has_offset_out = false;
     if (!read_days(&reader, &days)) {
         return false;
     }
@@ -222,7 +223,11 @@ bool civil_timestamp_parse(const char *text, size_t text_bytes, enum exec_time_u
         if (!read_char(&reader, ' ') && !read_char(&reader, 'T') && !read_char(&reader, 't')) {
             return false;
         }
-        if (!read_time(&reader, &seconds, &nanos) || !read_offset(&reader, &offset)) {
+        if (!read_time(&reader, &seconds, &nanos)) {
+            return false;
+        }
+        *has_offset_out = reader.at != reader.end;
+        if (!read_offset(&reader, &offset)) {
             return false;
         }
     }

@@ -50,6 +50,6 @@ size_t civil_timestamp_text(int64_t ticks, enum exec_time_unit unit, bool zoned,
  * are cut off. False: not such a text, or outside of the type. */
 bool civil_date_parse(const char *text, size_t text_bytes, int32_t *days_out);
 bool civil_timestamp_parse(const char *text, size_t text_bytes, enum exec_time_unit unit,
-                           int64_t *ticks_out);
+                           int64_t *ticks_out, bool *has_offset_out);
 
 #endif

@@ -502,6 +502,8 @@ class Sql(unittest.TestCase):
             plain = "select sum(x) as s from (values (1e16), (1e0), (-1e16)) t(x)"
             for way, total in (("plain", b"0"), ("exact", b"1")):
                 self.assertEqual(self.morsel(plain, "--set", "float_sum=" + way, *server)[0], b"s\n" + total + b"\n")
+            zoned = "select extract(hour from cast(timestamptz '2024-07-01 12:00Z' as \"timestamp[us,Europe/Berlin]\"))"
+            self.assertEqual(self.rows(zoned, *server), [(14,)])
             self.assertIn("byte 8", self.morsel("select nope from o", *self.small, *server, code=2)[1])
             done = subprocess.run([MORSEL, "upload", "kept", self.root / "o.csv", *server], env=self.env)
             self.assertEqual(done.returncode, 0)

@@ -36,6 +36,8 @@ set_tests_properties(client/remote PROPERTIES LABELS "client;e2e" TIMEOUT 600)
 add_test(NAME client/sql COMMAND ${e2e_python} ${CMAKE_SOURCE_DIR}/tests/client/sql_test.py $<TARGET_FILE:morsel>
   $<TARGET_FILE:morseld>)
 set_tests_properties(client/sql PROPERTIES LABELS "client;e2e" TIMEOUT 900)
+add_test(NAME client/zones COMMAND ${e2e_python} ${CMAKE_SOURCE_DIR}/tests/client/zone_test.py $<TARGET_FILE:morsel>)
+set_tests_properties(client/zones PROPERTIES LABELS "client;e2e" TIMEOUT 300)
 add_test(NAME client/tpch COMMAND ${e2e_python} ${CMAKE_SOURCE_DIR}/tests/client/tpch_test.py $<TARGET_FILE:morsel>)
 set_tests_properties(client/tpch PROPERTIES LABELS "client;e2e" TIMEOUT 900 SKIP_RETURN_CODE 77)
 add_test(NAME client/seen COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/client/seen_test.py $<TARGET_FILE:morsel>
