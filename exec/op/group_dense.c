@@ -1,5 +1,6 @@
 #include "op/group_dense.h"
 
+#include "table/column_stats.h"
 #include "table/dictionary.h"
 #include "table/table.h"
 
@@ -25,36 +26,6 @@ bool dense_may_be_null(const struct group_column *column)
     return column->stats->null_count > 0 || column->gains_nulls;
 }
 
-/* Bounds of an integer column, as signed numbers. */
-bool dense_integer_bounds(const struct column_stats *stats, enum vec_storage storage,
-                          int64_t *least, int64_t *most)
-{
-    switch (storage) {
-        case VEC_I8:
-        case VEC_I16:
-        case VEC_I32:
-        case VEC_I64:
-            *least = stats->min.i64;
-            *most = stats->max.i64;
-            break;
-        case VEC_U8:
-        case VEC_U16:
-        case VEC_U32:
-        case VEC_U64:
-            if (stats->has_bounds && stats->max.u64 > INT64_MAX) {
-                return false;
-            }
-            *least = (int64_t)stats->min.u64;
-            *most = (int64_t)stats->max.u64;
-            break;
-        default: return false;
-    }
-    if (!stats->has_bounds) {
-        *least = *most = 0;
-    }
-    return true;
-}
-
 /* ---- keys
  * -------------------------------------------------------------------------------------------- */
 
@@ -73,7 +44,7 @@ static bool plan_span(struct group *group, uint32_t k)
     if (key->dictionary != NULL) {
         key->least = 0;
         most = key->dictionary->count == 0 ? 0 : key->dictionary->count - 1;
-    } else if (!dense_integer_bounds(column->stats, key->storage, &key->least, &most)) {
+    } else if (!column_stats_integers(column->stats, key->storage, &key->least, &most)) {
         return false;
     }
     const uint64_t span = (uint64_t)most - (uint64_t)key->least;

@@ -196,9 +196,6 @@ enum exec_code group_dense_create(struct group *group, struct exec_error *err);
 const struct group_column *dense_column_of(const struct group *group, const struct expr *expr,
                                            uint32_t *column_out);
 bool dense_may_be_null(const struct group_column *column);
-/* Bounds of an integer column as signed numbers; false: they are none. */
-bool dense_integer_bounds(const struct column_stats *stats, enum vec_storage storage,
-                          int64_t *least, int64_t *most);
 /* The inputs and fields of measure m; false: it cannot be made of any. */
 bool dense_plan_measure(struct group *group, uint32_t m);
 /* The field itself where it is there already; UINT32_MAX: no room. Bits are those of one value. */

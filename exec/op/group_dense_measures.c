@@ -1,5 +1,5 @@
 #include "op/group_dense.h"
-#include "table/table.h"
+#include "table/column_stats.h"
 
 #include <math.h>
 
@@ -45,7 +45,7 @@ static const struct expr *uncast(const struct group *group, const struct expr *a
     int64_t most = 0;
     const bool is_exact =
         column != NULL &&
-        dense_integer_bounds(column->stats, vec_storage(expr_type(from)->kind), &least, &most) &&
+        column_stats_integers(column->stats, vec_storage(expr_type(from)->kind), &least, &most) &&
         least >= -DENSE_EXACT_MAX && most <= DENSE_EXACT_MAX;
     return is_exact ? from : argument;
 }
@@ -72,7 +72,7 @@ static uint32_t plan_input(struct group *group, const struct expr *from)
         }
     } else {
         input.has_bounds =
-            dense_integer_bounds(column->stats, input.storage, &input.least, &input.most);
+            column_stats_integers(column->stats, input.storage, &input.least, &input.most);
     }
     dense->inputs[dense->input_count] = input;
     return dense->input_count++;

@@ -1,4 +1,5 @@
 #include "plan/plan.h"
+#include "table/column_stats.h"
 
 #include <math.h>
 
@@ -145,6 +146,29 @@ static enum exec_code lower_keys(struct plan *plan, const struct plan_rel *rel, 
     return EXEC_OK;
 }
 
+/* What the statistics say of the columns of the input's stream. */
+static struct window_column *lower_known(struct plan *plan, const struct plan_rel *input,
+                                         const struct stream *in, struct exec_error *err)
+{
+    struct window_column *columns = plan_calloc(plan, in->column_count + 1, sizeof *columns, err);
+
+    for (uint32_t c = 0; columns != NULL && input->columns != NULL && c < input->schema.field_count;
+         c++) {
+        const struct column_stats *stats = input->columns[c].stats;
+        if (stats == NULL || in->map[c] == UINT32_MAX) {
+            continue;
+        }
+        struct window_column *column = &columns[in->map[c]];
+        const enum vec_storage storage = vec_storage(input->schema.fields[c].type.kind);
+        column->may_be_null = stats->null_count > 0 || input->columns[c].gains_nulls;
+        column->is_bounded =
+            storage == VEC_F32 || storage == VEC_F64
+                ? !stats->has_specials
+                : column_stats_integers(stats, storage, &column->least, &column->most);
+    }
+    return columns;
+}
+
 /* Where the columns of the source's batches are: those of the input's stream, then the numbers that
  * somebody needs. */
 static enum exec_code lower_columns(struct plan *plan, const struct plan_rel *rel,
@@ -198,6 +222,10 @@ enum exec_code plan_lower_window(struct plan *plan, struct plan_rel *rel, struct
             functions[function_count++] = spec->u.window.functions[f].function;
         }
     }
+    const struct window_column *columns = lower_known(plan, rel->inputs[0], &in, err);
+    if (columns == NULL) {
+        return err->code;
+    }
     const struct window_plan window_plan = {
         .rel = rel->index,
         .types = in.types,
@@ -209,6 +237,8 @@ enum exec_code plan_lower_window(struct plan *plan, struct plan_rel *rel, struct
         .function_count = function_count,
         .limited = rel->limited,
         .limit = rel->window_limit,
+        .columns = columns,
+        .rows = rel->inputs[0]->rows,
     };
     if (window_create(plan->job, &window_plan, &window, err) != EXEC_OK) {
         return plan_fail_rel(rel, err);

@@ -1,4 +1,4 @@
-#include "sort/window_state.h"
+#include "sort/window_places.h"
 
 /* The sink may drop rows early: not for dense_rank, where any number of rows may share a place. */
 static bool has_top(const struct window_plan *plan)
@@ -44,7 +44,13 @@ enum exec_code window_create(struct job_context *job, const struct window_plan *
     }
     window->source.kind = &window_source_kind;
     window->source.rel = plan->rel;
-    if (is_top) {
+    if (window_places_create(window, err) != EXEC_OK) {
+        return err->code;
+    }
+    if (window->places != NULL) {
+        window->sort.sink.kind = &window_places_sink_kind;
+        window->source.kind = &window_places_source_kind;
+    } else if (is_top) {
         window->sort.sink.kind = &window_top_sink_kind;
         window->workers = nu_arena_calloc(&job->plan, job->worker_count * sizeof *window->workers,
                                           _Alignof(struct window_worker));

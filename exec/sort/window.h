@@ -13,9 +13,17 @@
  *
  * With a limit on row_number or rank the sink drops rows early: it knows of every partition the
  * first `limit` rows so far of this worker (window_top.c), so that memory follows partitions, not
- * rows. It gives that up where it does not pay, which only costs time. */
+ * rows. It gives that up where it does not pay, which only costs time. A row_number whose output
+ * is the keys alone, of few values each, keeps no row at all (window_places.h). */
 
 struct window;
+
+/* What is known of a column of the input: is_bounded: integers lie between least and most, floats
+ * are finite. */
+struct window_column {
+    bool is_bounded, may_be_null;
+    int64_t least, most;
+};
 
 struct window_plan {
     uint32_t rel;
@@ -25,8 +33,10 @@ struct window_plan {
     uint32_t partition_count, order_count;
     const enum exec_window_function *functions; /* borrowed; the output's */
     uint32_t function_count;
-    enum exec_window_function limited; /* rows where this is at most `limit` come out */
-    int64_t limit;                     /* -1: all */
+    enum exec_window_function limited;   /* rows where this is at most `limit` come out */
+    int64_t limit;                       /* -1: all */
+    const struct window_column *columns; /* column_count of them; NULL: nothing is known */
+    double rows;                         /* of the input, estimated; negative: unknown */
 };
 
 enum exec_code window_create(struct job_context *job, const struct window_plan *plan,

@@ -63,6 +63,7 @@ struct window {
     struct window_plan plan;
     bool compares_order; /* somebody asks for ranks */
     struct window_worker *workers;
+    struct window_places *places; /* NULL: not that way (window_places.h) */
     struct window_part *parts;
     uint32_t part_bits;
 };

@@ -178,3 +178,32 @@ void column_stats_merge(struct column_stats *into, enum exec_type_kind kind,
     }
     widen(into, kind, from);
 }
+
+bool column_stats_integers(const struct column_stats *stats, enum vec_storage storage,
+                           int64_t *least, int64_t *most)
+{
+    switch (storage) {
+        case VEC_I8:
+        case VEC_I16:
+        case VEC_I32:
+        case VEC_I64:
+            *least = stats->min.i64;
+            *most = stats->max.i64;
+            break;
+        case VEC_U8:
+        case VEC_U16:
+        case VEC_U32:
+        case VEC_U64:
+            if (stats->has_bounds && stats->max.u64 > INT64_MAX) {
+                return false;
+            }
+            *least = (int64_t)stats->min.u64;
+            *most = (int64_t)stats->max.u64;
+            break;
+        default: return false;
+    }
+    if (!stats->has_bounds) {
+        *least = *most = 0;
+    }
+    return true;
+}
