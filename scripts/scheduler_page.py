@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Tables and plots of docs/scheduler.md from the simulator: `scripts/scheduler_page.py build/release/bin`.
 
-Runs `morsel-sim --table` (minutes), or reads its output from a file given as second argument, writes
-docs/scheduler-*.svg and what stands between the markers of docs/scheduler.md. Standard library only."""
+Runs every cell by `morsel-sim --race`, two at a time (minutes), or reads the lines of cells from a file given as
+second argument; `--cells FILE` keeps them there. Writes docs/scheduler-*.svg and what stands between the markers of
+docs/scheduler.md. Standard library only."""
 
+import concurrent.futures
 import pathlib
 import subprocess
 import sys
@@ -13,11 +15,31 @@ POLICIES = {"numa": "#1b6ca8", "steal": "#d1495b", "shared": "#66a182", "static"
 INPUTS = ["uniform", "zipf", "sorted", "giant"]
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 420, 260, 48, 28, 12, 40
 Y_MAX = 2.0
+SHARED_CORES_MAX = 256  # one queue for 512 cores is under so many accesses at once that simulating it takes hours
+
+
+def cells():
+    """By cores, 16 of them a node up to 8 nodes; then by nodes, with 64 cores."""
+    places = [(c, 1 if c <= 16 else min(8, c // 16)) for c in (1 << i for i in range(10))]
+    places += [(64, 1), (64, 2), (64, 8)]
+    return [(i, p, c, n) for i in INPUTS for c, n in places for p in POLICIES
+            if p != "shared" or c <= SHARED_CORES_MAX]
+
+
+def run_cells(binary):
+    def run(cell):
+        made = subprocess.run([binary, "--race", *map(str, cell)], check=True, capture_output=True, text=True)
+        return made.stdout.splitlines()[-1]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return "\n".join(pool.map(run, cells())) + "\n"
 
 
 def read_rows(text):
     rows = []
-    for line in text.splitlines()[1:]:
+    for line in text.splitlines():
+        if line.split()[0] not in INPUTS:
+            continue
         name, policy, cores, nodes, ms, over, steals, per, remote, parks = line.split()[:10]
         rows.append(dict(input=name, policy=policy, cores=int(cores), nodes=int(nodes), ms=float(ms),
                          over=float(over), steals=int(steals), per=float(per), remote=remote))
@@ -34,12 +56,10 @@ def table(rows, across):
         if key not in keys:
             keys.append(key)
     for key in keys:
-        if len([r for r in rows if (r["input"], r["cores"], r["nodes"]) == key]) < len(POLICIES):
-            continue  # a table cut short
         of = {r["policy"]: r for r in rows if (r["input"], r["cores"], r["nodes"]) == key}
         place = f"{key[1]} on {key[2]}"
-        lines.append(f"| {key[0]} | {place} | " + " | ".join(f"{of[p]['over']:.3f}" for p in POLICIES) + " | " +
-                     " | ".join(of[p]["remote"] for p in POLICIES) +
+        lines.append(f"| {key[0]} | {place} | " + " | ".join(f"{of[p]['over']:.3f}" if p in of else "–" for p in POLICIES) + " | " +
+                     " | ".join(of[p]["remote"] if p in of else "–" for p in POLICIES) +
                      f" | {of['numa']['steals']} | {of['numa']['per']:.2f} |")
     return "\n".join(lines)
 
@@ -80,12 +100,15 @@ def plot(rows, name):
 
 def main():
     binaries = pathlib.Path(sys.argv[1])
-    if len(sys.argv) > 2:
+    if len(sys.argv) == 4 and sys.argv[2] == "--cells":
+        text = run_cells(binaries / "morsel-sim")
+        pathlib.Path(sys.argv[3]).write_text(text)
+    elif len(sys.argv) > 2:
         text = pathlib.Path(sys.argv[2]).read_text()
     else:
-        text = subprocess.run([binaries / "morsel-sim", "--table"], check=True, capture_output=True,
-                              text=True).stdout
+        text = run_cells(binaries / "morsel-sim")
     rows = read_rows(text)
+    rows.sort(key=lambda r: (INPUTS.index(r["input"]), r["cores"], r["nodes"]))
     by_cores = [r for r in rows if r["nodes"] == (1 if r["cores"] <= 16 else min(8, r["cores"] // 16))]
     by_nodes = [r for r in rows if r["cores"] == 64]
     for name in INPUTS:

@@ -44,6 +44,7 @@ static struct {
     struct sim_costs costs;
     uint64_t random, hash, now_ns, orders;
     bool print, frozen;
+    bool paused; /* the current core has paused and the others have not caught up yet */
     uint32_t core_count, worker_count;
     struct core cores[SIM_CORES_MAX];
     struct core *current;
@@ -277,9 +278,19 @@ void sim_run(void)
     sim_switch(&sim.outside, &first->context);
 }
 
+/* Before anything that others see: those that were behind during the pauses come first. */
+static void pauses_end(void)
+{
+    if (sim.paused) {
+        sim.paused = false;
+        let_others();
+    }
+}
+
 void sim_work(uint64_t ns)
 {
     struct core *core = sim.current;
+    sim.paused = false;
     core->clock_ns += ns * 100 / core->speed_per_cent;
     let_others();
 }
@@ -356,6 +367,7 @@ void sim_charge(uintptr_t word, enum sim_access access)
 {
     struct core *core = sim.current;
     if (core != NULL && !sim.frozen) {
+        pauses_end();
         line_charge(core, word, access);
     }
 }
@@ -366,6 +378,7 @@ void sim_touch(uintptr_t word, enum sim_access access)
     if (core == NULL || sim.frozen) {
         return; /* outside: building and tearing down */
     }
+    pauses_end();
     line_charge(core, word, access);
     if (sim.costs.preempt_per_million > 0 &&
         sim_random() % 1000000 < sim.costs.preempt_per_million) {
@@ -383,9 +396,12 @@ uint64_t rt_now_ns(void)
     return sim.current->clock_ns;
 }
 
+/* Pauses in a row are one step: nothing of them can be seen before the next access. */
 void rt_pause(void)
 {
-    sim_work(sim.costs.pause_ns);
+    struct core *core = sim.current;
+    core->clock_ns += (uint64_t)sim.costs.pause_ns * 100 / core->speed_per_cent;
+    sim.paused = true;
 }
 
 void rt_give_way(void)
@@ -425,6 +441,9 @@ void rt_park(struct nu_parker *parker, uint32_t expected, uint64_t timeout_ns)
 
 void rt_wake(struct nu_parker *parker)
 {
+    if (sim.current != NULL) {
+        pauses_end();
+    }
     atomic_fetch_add(&parker->word, 1);
     if (sim.current != NULL) {
         sim_work(sim.costs.wake_call_ns);

@@ -66,21 +66,23 @@ static void print_heads(void)
 }
 
 /* One queue for 512 cores is under so many accesses at once that its simulation takes hours. */
-static uint32_t work_scale(enum exec_policy policy, uint32_t cores)
+static bool table_has(enum exec_policy policy, uint32_t cores)
 {
-    return policy == EXEC_POLICY_SHARED && cores == 512 ? 10 : 100;
+    return policy != EXEC_POLICY_SHARED || cores < 512;
 }
 
 static int table_rows(enum sim_input input, uint32_t cores, uint32_t nodes)
 {
     int failed = 0;
     for (uint32_t policy = 0; policy < 4; policy++) {
+        if (!table_has(EXEC_POLICY_NUMA + policy, cores)) {
+            continue;
+        }
         const struct sim_race race = {.seed = 1,
                                       .cores = cores,
                                       .nodes = nodes,
                                       .policy = EXEC_POLICY_NUMA + policy,
-                                      .input = input,
-                                      .work_scale = work_scale(EXEC_POLICY_NUMA + policy, cores)};
+                                      .input = input};
         struct sim_result result;
         sim_race(&race, &result);
         print_race(&race, &result);
@@ -107,12 +109,16 @@ static int run_table(void)
     return failed;
 }
 
-/* --race INPUT POLICY CORES NODES [SEED] */
+/* --race INPUT POLICY CORES NODES [SEED [WORK [REMOTE]]]: WORK, and the time of a row of another
+ * node, in per cent. */
 static int run_race(int argc, char **argv)
 {
     struct sim_race race = {.seed = argc > 6 ? strtoull(argv[6], NULL, 10) : 1,
                             .cores = (uint32_t)strtoul(argv[4], NULL, 10),
                             .nodes = (uint32_t)strtoul(argv[5], NULL, 10),
+                            .work_scale = argc > 7 ? (uint32_t)strtoul(argv[7], NULL, 10) : 0,
+                            .remote_row_per_cent =
+                                argc > 8 ? (uint32_t)strtoul(argv[8], NULL, 10) : 0,
                             .phases_print = true};
     struct sim_result result;
     while (race.input < SIM_INPUT_COUNT && strcmp(sim_input_name(race.input), argv[2]) != 0) {
@@ -149,6 +155,6 @@ int main(int argc, char **argv)
         return run_race(argc, argv);
     }
     fprintf(stderr, "usage: morsel-sim --seed N [--trace] | --seeds N | --table | --race INPUT "
-                    "POLICY CORES NODES [SEED] [--trace]\n");
+                    "POLICY CORES NODES [SEED [WORK [REMOTE]]] [--trace]\n");
     return 2;
 }

@@ -28,9 +28,10 @@ struct sim_race {
     uint32_t cores, nodes;
     enum exec_policy policy;
     enum sim_input input;
-    bool skewed;         /* all rows on node 0 */
-    uint32_t work_scale; /* per cent of the usual work; 0: 100 */
-    bool phases_print;   /* says where the time went */
+    bool skewed;                  /* all rows on node 0 */
+    uint32_t work_scale;          /* per cent of the usual work; 0: 100 */
+    uint32_t remote_row_per_cent; /* time of a row of another node; 0: as sim_measured_costs says */
+    bool phases_print;            /* says where the time went */
 };
 void sim_race(const struct sim_race *race, struct sim_result *result);
 

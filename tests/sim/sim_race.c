@@ -52,7 +52,11 @@ void sim_race(const struct sim_race *race, struct sim_result *result)
     while (partitions < partitions_wanted) {
         partitions *= 2;
     }
-    model_begin(result, race->seed, &sim_measured_costs);
+    struct sim_costs costs = sim_measured_costs;
+    if (race->remote_row_per_cent > 0) {
+        costs.remote_row_per_cent = race->remote_row_per_cent;
+    }
+    model_begin(result, race->seed, &costs);
     model_machine(race->cores, race->nodes);
     model.skewed = race->skewed;
     model.job_count = model.jobs_left = 1;
