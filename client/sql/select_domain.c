@@ -254,39 +254,3 @@ void select_domain_residual(struct select_query *outer, const struct select_doma
                                      builder_call(plan, "is_not_distinct_from", pair, 2, NULL));
     }
 }
-
-/* ---- LIMIT for each row of the domain */
-
-void select_domain_limit(struct select_query *query, int64_t count, int64_t offset)
-{
-    static const struct exec_named_window numbers[] = {{EXEC_WINDOW_ROW_NUMBER, "row"}};
-    static const struct exec_type int64 = {.kind = EXEC_TYPE_INT64};
-    struct plan_builder *plan = query->run->plan;
-    uint32_t *partition = builder_alloc(plan, query->domain->count * sizeof *partition);
-    const struct exec_rel *below = &plan->rels[query->frame->rel - 1];
-    const bool sorted = below->kind == EXEC_REL_SORT && query->frame->rel == plan->rel_count;
-    int64_t last = -1;
-
-    if (count >= 0 && __builtin_add_overflow(count, offset, &last)) {
-        last = -1;
-    }
-    if (sorted) { /* the window sorts */
-        query->frame->rel = below->u.sort.input;
-        plan->rel_count--;
-    }
-    select_domain_exprs(query, partition);
-    const struct select_window window = {.partition = partition,
-                                         .partition_count = query->domain->count,
-                                         .order = sorted ? below->u.sort.keys : NULL,
-                                         .order_count = sorted ? below->u.sort.key_count : 0,
-                                         .functions = numbers,
-                                         .function_count = 1,
-                                         .limit = last};
-    query->frame->rel = select_window_rel(query, query->frame->rel, &window);
-    frame_add(plan, query->frame, select_new_id(query->run), &int64);
-    if (offset > 0) {
-        const uint32_t pair[] = {builder_column(plan, query->frame->count, NULL),
-                                 sql_int(&query->lowering, offset)};
-        select_filter(query, query->frame, builder_call(plan, "gt", pair, 2, NULL));
-    }
-}

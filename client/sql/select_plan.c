@@ -146,7 +146,7 @@ static uint32_t lower_target(struct select_query *query, const struct select_tar
                                         : select_expr(query, target->tree);
 }
 
-/* ---- ORDER BY, LIMIT */
+/* ---- ORDER BY */
 
 enum exec_direction select_direction(json_t *sort_by)
 {
@@ -286,61 +286,6 @@ static enum exec_code distinct_on(struct select_query *query, json_t *clause,
                              sql_node_location(json_array_get(clause, 0)));
 }
 
-static enum exec_code limit_number(struct select_query *query, json_t *node, int64_t fallback,
-                                   int64_t *out)
-{
-    json_t *constant = tree_body(node, "A_Const");
-    struct exec_literal literal;
-
-    *out = fallback;
-    if (node == NULL || select_is_null(node)) {
-        return EXEC_OK;
-    }
-    if (constant == NULL || !sql_lower_literal(&query->lowering, constant, &literal) ||
-        literal.type.kind != EXEC_TYPE_INT64 || literal.value.i64 < 0) {
-        sql_refuse(&query->lowering, sql_node_location(node), EXEC_BAD_SPEC,
-                   "LIMIT and OFFSET take a whole number that is not negative");
-        return EXEC_BAD_SPEC;
-    }
-    *out = literal.value.i64;
-    return EXEC_OK;
-}
-
-static enum exec_code add_limit(struct select_query *query, json_t *select,
-                                struct select_frame *frame, bool *one_row)
-{
-    const char *option = json_string_value(json_object_get(select, "limitOption"));
-    struct exec_rel rel = {.kind = EXEC_REL_LIMIT, .u.limit.input = frame->rel};
-    json_t *count = json_object_get(select, "limitCount");
-    json_t *offset = json_object_get(select, "limitOffset");
-
-    if (option != NULL && strcmp(option, "LIMIT_OPTION_WITH_TIES") == 0) {
-        sql_refuse(&query->lowering, sql_node_location(count), EXEC_NOT_IMPLEMENTED,
-                   "FETCH ... WITH TIES is not implemented yet");
-        return EXEC_NOT_IMPLEMENTED;
-    }
-    if (limit_number(query, count, -1, &rel.u.limit.count) != EXEC_OK ||
-        limit_number(query, offset, 0, &rel.u.limit.offset) != EXEC_OK) {
-        return query->run->err->code;
-    }
-    *one_row = *one_row || (rel.u.limit.count >= 0 && rel.u.limit.count <= 1);
-    if (rel.u.limit.count < 0 && rel.u.limit.offset == 0) {
-        return EXEC_OK;
-    }
-    if (query->domain != NULL && frame == query->frame) {
-        select_domain_limit(query, rel.u.limit.count, rel.u.limit.offset);
-    } else if (query->domain != NULL) {
-        sql_refuse(&query->lowering, sql_node_location(count != NULL ? count : offset),
-                   EXEC_NOT_IMPLEMENTED,
-                   "LIMIT of DISTINCT or a set operation that names columns of the query around it "
-                   "is not implemented yet");
-        return EXEC_NOT_IMPLEMENTED;
-    } else {
-        frame->rel = builder_rel(query->run->plan, &rel);
-    }
-    return EXEC_OK;
-}
-
 void select_distinct(struct select_query *query, struct select_frame *frame)
 {
     const struct exec_rel rel = {.kind = EXEC_REL_DISTINCT, .u.distinct.input = frame->rel};
@@ -386,7 +331,7 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
         if (order_count > 0) {
             add_sort(query, query->frame, keys, order_count);
         }
-        if (add_limit(query, select, query->frame, &out->one_row) != EXEC_OK) {
+        if (select_limit(query, select, query->frame, out) != EXEC_OK) {
             return query->run->err->code;
         }
         select_project(query, exprs, names, count, out);
@@ -397,7 +342,7 @@ static enum exec_code lower_lists(struct select_query *query, json_t *select,
     if (sort_output(query, order, targets, out) != EXEC_OK) {
         return query->run->err->code;
     }
-    return add_limit(query, select, &out->frame, &out->one_row);
+    return select_limit(query, select, &out->frame, out);
 }
 
 static enum exec_code check_correlated(struct select_query *query)
@@ -463,7 +408,7 @@ static enum exec_code lower_any(struct select_query *query, json_t *select,
         sort_output(query, json_object_get(select, "sortClause"), NULL, out) != EXEC_OK) {
         return query->run->err->code;
     }
-    return add_limit(query, select, &out->frame, &out->one_row);
+    return select_limit(query, select, &out->frame, out);
 }
 
 enum exec_code select_lower(struct select_run *run, json_t *select, struct select_query *outer,

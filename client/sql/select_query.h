@@ -270,6 +270,14 @@ uint32_t select_sublink_value(struct select_query *query, json_t *sublink);
 bool select_sublink_condition(struct select_query *query, json_t *conjunct,
                               enum exec_code *code_out);
 
+/* ---- select_limit.c */
+
+/* LIMIT, OFFSET and FETCH of the rows of `frame`, *query->frame or the output's, whose sort is the
+ * last relation made; within a domain for each of its rows. Sets out->one_row when one is the most.
+ */
+enum exec_code select_limit(struct select_query *query, json_t *select, struct select_frame *frame,
+                            struct select_output *out);
+
 /* ---- select_domain.c */
 
 /* Distinct values of outer columns: `frame` has them under their ids. */
@@ -296,13 +304,12 @@ void select_domain_residual(struct select_query *outer, const struct select_doma
 
 /* What the parts of a query with a domain do: the first input of FROM; the columns, as group keys
  * that are not yet among `ids`, and as expressions of the output (their number); a row for each of
- * its rows behind a grouping without keys; LIMIT on *query->frame. */
+ * its rows behind a grouping without keys. */
 void select_domain_input(struct select_query *query, struct select_frame *frame);
 enum exec_code select_domain_keys(struct select_query *query, uint32_t *exprs, uint32_t *ids,
                                   uint32_t *count);
 uint32_t select_domain_exprs(struct select_query *query, uint32_t *exprs_out);
 enum exec_code select_domain_fill(struct select_query *query);
-void select_domain_limit(struct select_query *query, int64_t count, int64_t offset);
 
 /* Lowering something in one way and, when that ends in EXEC_NOT_IMPLEMENTED, in another: the plan
  * and *query->frame are as they were at the mark. False: the failure stays. */

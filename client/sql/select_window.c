@@ -359,6 +359,9 @@ uint32_t select_window_value(struct select_query *query, json_t *node, long loca
             return select_column(query, query->windows[c].id, location);
         }
     }
-    return sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
+    /* Of a subquery tied to its query: not here, but within its domain, see select_try_again(). */
+    return sql_refuse(&query->lowering, location,
+                      json_array_size(query->correlated) != 0 ? EXEC_NOT_IMPLEMENTED
+                                                              : EXEC_BAD_SPEC,
                       "window functions are allowed in the select list and in ORDER BY only");
 }

@@ -90,3 +90,19 @@ select id from o order by id desc offset 1 rows fetch next row only
 select o.id, t.v, t.r from o, lateral (select v, row_number() over (order by v, k) r from n where n.k >= o.id) t
 select o.id, t.k, t.v from o, lateral (select distinct on (k) k, v from n where n.k >= o.id order by k, v) t
 select id from o where id in (select k from n where n.v > o.amount except all select 2)
+select id from o where exists (select distinct v from n where v > o.id limit 1)
+select id, (select distinct y.city from o y where y.id <> o.id order by y.city limit 1) from o
+select id, (select distinct y.city from o y where y.id <> o.id order by y.city limit 1 offset 1) from o
+select o.id, t.v from o, lateral (select distinct v from n where v > o.id order by v desc limit 2) t
+select id from o where id in (select row_number() over (order by v, k) from n where n.v > o.amount)
+select id, id in (select rank() over (order by k) from n where n.k <= o.id) from o
+select * from (select city, id from o order by city nulls last fetch first 3 rows with ties) t | select city, id from o qualify rank() over (order by city nulls last) <= 3
+select * from (select k, v from n order by k fetch first 1 row with ties) t | select k, v from n qualify rank() over (order by k) <= 1
+select k, v from n order by k desc nulls last, v offset 1 fetch next 2 rows with ties | select k, v from n qualify rank() over (order by k desc nulls last, v) <= 3 and row_number() over (order by k desc nulls last, v) > 1
+select * from (select k, count(*) c from n group by k order by 2 desc fetch first 1 rows with ties) t | select k, c from (select k, count(*) c from n group by k) qualify rank() over (order by c desc) <= 1
+select distinct k from n order by k desc nulls last fetch first 2 rows with ties | select distinct k from n order by k desc nulls last limit 2
+select k from n union all select id from o order by 1 fetch first 2 rows with ties | select * from (select k from n union all select id from o) t qualify rank() over (order by k) <= 2
+select id from o order by id fetch first 0 rows with ties | select id from o limit 0
+select id from o order by id offset 3 fetch first 100 rows with ties | select id from o order by id offset 3
+select o.id, t.k from o, lateral (select k from n where n.k < o.id order by k desc fetch first 1 row with ties) t | select o.id, t.k from o, lateral (select k, rank() over (order by k desc) r from n where n.k < o.id) t where t.r <= 1
+select id from o where (select k from n where n.k < o.id order by v fetch first 1 row with ties) = 1 | select id from o where id > 1
