@@ -49,7 +49,7 @@ bool hash_dir_begin(struct hash_dir_build *build, struct hash_dir *dir,
 {
     uint32_t slot_bits = 0;
 
-    while (UINT64_C(1) << slot_bits < row_count) {
+    while (UINT64_C(1) << slot_bits < row_count + row_count / 2) {
         slot_bits++;
     }
     *dir = (struct hash_dir){.row_count = row_count,
@@ -376,7 +376,9 @@ static uint32_t test_tags(const struct hash_dirs *dirs, const uint64_t *hashes,
 
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t bits = hash_dir_tag_bits(hash_tag(hashes[positions[i]]));
-        run_counts[positions[i]] = 0;
+        if (run_counts != NULL) {
+            run_counts[positions[i]] = 0;
+        }
         group->survivor[survivors] = (uint16_t)i;
         survivors += (group->slot[i][1] & bits) == bits;
     }
@@ -411,4 +413,80 @@ void hash_dirs_lookup(const struct hash_dirs *dirs, const uint64_t *hashes,
                     : find_run(group.dir[i], begin, end, hashes[at[i]], &run_rows[at[i]]);
         }
     }
+}
+
+/* ---- lookup of unique hashes --------------------------------------------------------------------
+ */
+
+/* A row of the slot with `hash` if there is one, else any: the usual slot has one or two, of which
+ * one is chosen without a branch. */
+static inline unsigned char *unique_row(const struct hash_dir *dir, uint64_t begin, uint64_t end,
+                                        uint64_t hash)
+{
+    const uint32_t row_bytes = dir->row_bytes;
+    unsigned char *row = dir->rows + begin * row_bytes;
+    /* As arithmetic: the compiler would make a branch of it, which is a coin's. */
+    const uint64_t other = (uint64_t)(end - begin > 1) & (uint64_t)(row_hash(row) != hash);
+
+    row += other * row_bytes;
+    if (__builtin_expect(end - begin > 2, 0)) {
+        const unsigned char *last = dir->rows + (end - 1) * row_bytes;
+        while (row < last && row_hash(row) != hash) {
+            row += row_bytes;
+        }
+    }
+    return row;
+}
+
+uint32_t hash_dirs_find(const struct hash_dirs *dirs, const uint64_t *hashes,
+                        const uint16_t *positions, uint32_t count, uint16_t *positions_out,
+                        unsigned char **rows_out)
+{
+    struct lookup_group group;
+    uint32_t found = 0;
+
+    for (uint32_t done = 0; done < count; done += LOOKUP_GROUP) {
+        const uint16_t *at = positions + done;
+        const uint32_t left = count - done;
+        const uint32_t size = left < LOOKUP_GROUP ? left : LOOKUP_GROUP;
+        find_slots(dirs, hashes, at, size, &group);
+        const uint32_t survivors = test_tags(dirs, hashes, at, size, &group, NULL);
+        for (uint32_t k = 0; k < survivors; k++) {
+            const uint32_t i = group.survivor[k];
+            const uint64_t *slot = group.slot[i];
+            const uint64_t hash = hashes[at[i]];
+            rows_out[found] =
+                unique_row(group.dir[i], slot[0] >> TAG_BITS, slot[1] >> TAG_BITS, hash);
+            positions_out[found] = at[i];
+            found += row_hash(rows_out[found]) == hash;
+        }
+    }
+    return found;
+}
+
+uint32_t hash_dir_find(const struct hash_dir *dir, const uint64_t *hashes, uint32_t count,
+                       uint16_t *positions_out, unsigned char **rows_out)
+{
+    uint64_t begins[BATCH_ROWS];
+    uint16_t lengths[BATCH_ROWS];
+    uint16_t survivor[BATCH_ROWS];
+    uint32_t survivors = 0;
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t *slot = dir->slots + hash_dir_slot(dir, hashes[i]);
+        const uint64_t bits = hash_dir_tag_bits(hash_tag(hashes[i]));
+        const uint64_t begin = slot[0] >> TAG_BITS;
+        begins[survivors] = begin;
+        lengths[survivors] = (uint16_t)((slot[1] >> TAG_BITS) - begin);
+        survivor[survivors] = (uint16_t)i;
+        survivors += (slot[1] & bits) == bits;
+    }
+    for (uint32_t k = 0; k < survivors; k++) {
+        const uint64_t hash = hashes[survivor[k]];
+        rows_out[found] = unique_row(dir, begins[k], begins[k] + lengths[k], hash);
+        positions_out[found] = survivor[k];
+        found += row_hash(rows_out[found]) == hash;
+    }
+    return found;
 }

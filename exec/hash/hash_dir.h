@@ -84,4 +84,16 @@ void hash_dirs_lookup(const struct hash_dirs *dirs, const uint64_t *hashes,
                       const uint16_t *positions, uint32_t count, unsigned char **run_rows,
                       uint64_t *run_counts);
 
+/* Where the hash is the key (hash_is_exact) and no two rows have the same one: the positions with a
+ * build row, in order, and their rows; returns how many. Both have room for `count`, at most
+ * BATCH_ROWS. */
+uint32_t hash_dirs_find(const struct hash_dirs *dirs, const uint64_t *hashes,
+                        const uint16_t *positions, uint32_t count, uint16_t *positions_out,
+                        unsigned char **rows_out);
+
+/* The same in one directory that lies in a near cache, for hashes of its partition alone; positions
+ * are 0 to count - 1. */
+uint32_t hash_dir_find(const struct hash_dir *dir, const uint64_t *hashes, uint32_t count,
+                       uint16_t *positions_out, unsigned char **rows_out);
+
 #endif

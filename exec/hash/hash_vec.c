@@ -137,6 +137,11 @@ void hash_keys(const struct batch *batch, const struct vec *keys, uint32_t key_c
     }
 }
 
+bool hash_is_exact(enum exec_type_kind kind)
+{
+    return kind != EXEC_TYPE_FLOAT32 && kind != EXEC_TYPE_FLOAT64 && exec_type_width(kind) <= 8;
+}
+
 uint32_t hash_present_positions(const struct batch *batch, const struct vec *keys,
                                 uint32_t key_count, const bool *nulls_equal,
                                 uint16_t *positions_out)
@@ -144,6 +149,7 @@ uint32_t hash_present_positions(const struct batch *batch, const struct vec *key
     const uint32_t word_count = (batch->row_count + 63) / 64;
     uint64_t present[BATCH_WORDS];
     uint32_t count = 0;
+    bool narrowed = false;
 
     assert(batch->row_count <= BATCH_ROWS);
     for (uint32_t w = 0; w < word_count; w++) {
@@ -159,9 +165,16 @@ uint32_t hash_present_positions(const struct batch *batch, const struct vec *key
             }
             continue;
         }
+        narrowed = true;
         for (uint32_t w = 0; w < word_count; w++) {
             present[w] &= keys[k].valid[w];
         }
+    }
+    if (!narrowed) {
+        for (uint32_t p = 0; p < batch->sel_count; p++) {
+            positions_out[p] = (uint16_t)p;
+        }
+        return batch->sel_count;
     }
     for (uint32_t p = 0; p < batch->sel_count; p++) {
         positions_out[count] = (uint16_t)p;

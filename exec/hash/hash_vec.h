@@ -24,4 +24,9 @@ uint32_t hash_present_positions(const struct batch *batch, const struct vec *key
                                 uint32_t key_count, const bool *nulls_equal,
                                 uint16_t *positions_out);
 
+/* Whether a single key of the type is told apart by its hash alone, all 64 bits of it: the mixer is
+ * a bijection, and so is the way to it for values of at most 8 bytes that are integers inside. NULL
+ * is not among them. */
+bool hash_is_exact(enum exec_type_kind kind);
+
 #endif

@@ -18,13 +18,15 @@ static uint32_t round_up(uint32_t bytes, uint32_t to)
     return (bytes + to - 1) / to * to;
 }
 
-bool row_layout_init(struct row_layout *layout, struct nu_arena *arena,
-                     const struct exec_type *types, uint32_t column_count, uint32_t prefix_bytes)
+static bool init_layout(struct row_layout *layout, struct nu_arena *arena,
+                        const struct exec_type *types, uint32_t column_count, uint32_t prefix_bytes,
+                        bool all_present)
 {
-    uint32_t end = prefix_bytes + (column_count + 7) / 8;
+    uint32_t end = prefix_bytes + (all_present ? 0 : (column_count + 7) / 8);
     uint32_t row_align = 8;
 
-    *layout = (struct row_layout){.prefix_bytes = prefix_bytes, .column_count = column_count};
+    *layout = (struct row_layout){
+        .prefix_bytes = prefix_bytes, .column_count = column_count, .all_present = all_present};
     layout->columns = nu_arena_calloc(arena, (column_count + 1) * sizeof *layout->columns, 8);
     if (layout->columns == NULL) {
         return false;
@@ -49,6 +51,19 @@ bool row_layout_init(struct row_layout *layout, struct nu_arena *arena,
     }
     layout->row_bytes = round_up(end, row_align);
     return true;
+}
+
+bool row_layout_init(struct row_layout *layout, struct nu_arena *arena,
+                     const struct exec_type *types, uint32_t column_count, uint32_t prefix_bytes)
+{
+    return init_layout(layout, arena, types, column_count, prefix_bytes, false);
+}
+
+bool row_layout_init_present(struct row_layout *layout, struct nu_arena *arena,
+                             const struct exec_type *types, uint32_t column_count,
+                             uint32_t prefix_bytes)
+{
+    return init_layout(layout, arena, types, column_count, prefix_bytes, true);
 }
 
 /* ---- scatter
@@ -130,7 +145,6 @@ static bool scatter_column(const struct row_column *column, const struct vec *ve
                            const uint16_t *source, uint32_t count, unsigned char *const *rows,
                            bool canonical, struct nu_arena *strings)
 {
-    scatter_validity(column, vec, source, count, rows);
     if (column->kind == EXEC_TYPE_UTF8 || column->kind == EXEC_TYPE_BINARY) {
         return scatter_views(column->offset, vec, source, count, rows, strings);
     }
@@ -152,6 +166,29 @@ static bool scatter_column(const struct row_column *column, const struct vec *ve
     return true;
 }
 
+/* Nearly always everything is present: then the bits of all columns are set at once. */
+static void scatter_validities(const struct row_layout *layout, uint32_t first, uint32_t count,
+                               const struct vec *vecs, const uint16_t *source, uint32_t row_count,
+                               unsigned char *const *rows)
+{
+    bool present = layout->column_count <= 8;
+    unsigned bits = 0;
+
+    for (uint32_t c = 0; c < count; c++) {
+        present = present && vecs[c].valid == NULL;
+        bits |= layout->columns[first + c].validity_bit;
+    }
+    if (!present) {
+        for (uint32_t c = 0; c < count; c++) {
+            scatter_validity(&layout->columns[first + c], &vecs[c], source, row_count, rows);
+        }
+        return;
+    }
+    for (uint32_t i = 0; count > 0 && i < row_count; i++) {
+        rows[i][layout->prefix_bytes] |= (unsigned char)bits;
+    }
+}
+
 bool row_scatter(const struct row_layout *layout, uint32_t first, uint32_t count,
                  const struct batch *batch, const struct vec *vecs, const uint16_t *positions,
                  uint32_t position_count, unsigned char *const *rows, bool canonical,
@@ -164,6 +201,9 @@ bool row_scatter(const struct row_layout *layout, uint32_t first, uint32_t count
         const uint32_t left = position_count - done;
         const uint32_t block = left < BATCH_ROWS ? left : BATCH_ROWS;
         source_rows(batch, positions, done, block, source);
+        if (!layout->all_present) {
+            scatter_validities(layout, first, count, vecs, source, block, rows + done);
+        }
         for (uint32_t c = 0; c < count; c++) {
             assert(vecs[c].kind == layout->columns[first + c].kind);
             if (!scatter_column(&layout->columns[first + c], &vecs[c], source, block, rows + done,
@@ -177,6 +217,22 @@ bool row_scatter(const struct row_layout *layout, uint32_t first, uint32_t count
 
 /* ---- gather
  * ---------------------------------------------------------------------------------------- */
+
+#define ROW_GATHER_MATCHED(tag, c_type)                                                           \
+    static void gather_matched_##tag(uint32_t offset, unsigned char *const *rows, uint32_t count, \
+                                     void *out)                                                   \
+    {                                                                                             \
+        c_type *values = out;                                                                     \
+        for (uint32_t i = 0; i < count; i++) {                                                    \
+            memcpy(&values[i], rows[i] + offset, sizeof(c_type));                                 \
+        }                                                                                         \
+    }
+
+ROW_GATHER_MATCHED(1, uint8_t)
+ROW_GATHER_MATCHED(2, uint16_t)
+ROW_GATHER_MATCHED(4, uint32_t)
+ROW_GATHER_MATCHED(8, uint64_t)
+ROW_GATHER_MATCHED(16, struct bytes16)
 
 #define ROW_GATHER(tag, c_type)                                                           \
     static void gather_##tag(uint32_t offset, unsigned char *const *rows, uint32_t count, \
@@ -235,8 +291,46 @@ bool row_gather(const struct row_layout *layout, uint32_t column, unsigned char 
         default: gather_16(from->offset, rows, row_count, data); break;
     }
     *out = (struct vec){.data = data, .kind = from->kind, .valid = valid};
-    if (gather_validity(from, rows, row_count, valid) == 0) {
+    if (layout->all_present || gather_validity(from, rows, row_count, valid) == 0) {
         out->valid = NULL;
     }
     return true;
+}
+
+static bool all_are_present(const struct row_column *column, unsigned char *const *rows,
+                            uint32_t count)
+{
+    unsigned bits = column->validity_bit;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bits &= rows[i][column->validity_byte];
+    }
+    return bits != 0;
+}
+
+bool row_gather_matched(const struct row_layout *layout, uint32_t column,
+                        unsigned char *const *rows, uint32_t row_count, struct nu_arena *scratch,
+                        struct vec *out)
+{
+    const struct row_column *from = &layout->columns[column];
+    void *data = nu_arena_alloc(scratch, (size_t)from->width * (row_count + 1), 64);
+
+    assert(row_count <= BATCH_ROWS);
+    if (data == NULL) {
+        return false;
+    }
+    switch (from->width) {
+        case 1: gather_matched_1(from->offset, rows, row_count, data); break;
+        case 2: gather_matched_2(from->offset, rows, row_count, data); break;
+        case 4: gather_matched_4(from->offset, rows, row_count, data); break;
+        case 8: gather_matched_8(from->offset, rows, row_count, data); break;
+        default: gather_matched_16(from->offset, rows, row_count, data); break;
+    }
+    *out = (struct vec){.data = data, .kind = from->kind};
+    if (layout->all_present || all_are_present(from, rows, row_count)) {
+        return true;
+    }
+    uint64_t *valid = nu_arena_calloc(scratch, BATCH_WORDS * sizeof *valid, 8);
+    out->valid = valid;
+    return valid != NULL && gather_validity(from, rows, row_count, valid) <= row_count;
 }

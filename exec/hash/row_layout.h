@@ -13,6 +13,7 @@
  *   [ prefix_bytes for the owner | validity bits, one a column | values, each aligned to its width
  * ]
  *
+ * Where nothing is ever null the validity bits may be left out (row_layout_init_present).
  * row_bytes is a multiple of 8 (16 when a column is 16 bytes wide). Strings are views; those longer
  * than 12 bytes point into the arena given at scatter. A null's value bytes are zero. */
 struct row_column {
@@ -28,12 +29,18 @@ struct row_layout {
     uint32_t row_bytes;
     uint32_t column_count;
     bool has_strings;
+    bool all_present; /* no null is ever stored; there are no validity bits */
     struct row_column *columns;
 };
 
 /* false: out of memory. */
 bool row_layout_init(struct row_layout *layout, struct nu_arena *arena,
                      const struct exec_type *types, uint32_t column_count, uint32_t prefix_bytes);
+
+/* A layout without validity bits, for values that are all present. */
+bool row_layout_init_present(struct row_layout *layout, struct nu_arena *arena,
+                             const struct exec_type *types, uint32_t column_count,
+                             uint32_t prefix_bytes);
 
 /* Write columns first..first+count-1 of rows[p] from vecs[0..count-1], for p < position_count:
  * the source row is batch_row(batch, positions == NULL ? p : positions[p]). Only values and
@@ -49,6 +56,11 @@ bool row_scatter(const struct row_layout *layout, uint32_t first, uint32_t count
  * out of memory. */
 bool row_gather(const struct row_layout *layout, uint32_t column, unsigned char *const *rows,
                 uint32_t row_count, struct nu_arena *scratch, struct vec *out);
+
+/* The same where no pointer is NULL, as behind a match. */
+bool row_gather_matched(const struct row_layout *layout, uint32_t column,
+                        unsigned char *const *rows, uint32_t row_count, struct nu_arena *scratch,
+                        struct vec *out);
 
 /* Keep the candidates whose columns first..first+count-1 equal (nulls equal nulls, NaN equals NaN)
  * the keys of the batch: candidate i compares vec row batch_row(batch, positions[i]) with rows[i].

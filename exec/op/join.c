@@ -1,3 +1,4 @@
+#include "hash/hash_vec.h"
 #include "op/join_state.h"
 
 #include <assert.h>
@@ -119,12 +120,29 @@ static bool init_layout(struct join *join)
                            join->keeps_build ? JOIN_MATCHED_BYTE + 1 : 8);
 }
 
-/* At least four partitions a worker, so that the last ones do not leave workers idle for long. */
-static uint32_t choose_radix_bits(const struct job_context *job)
-{
-    uint32_t radix_bits = 6;
+enum {
+    RADIX_BITS_LEAST = 6,
+    RADIX_BITS_WORKERS = 8, /* at most, for the sake of workers */
+    RADIX_BITS_MOST = 10,
+    L2_BYTES = 1 << 20, /* where the machine does not say */
+};
 
-    while (radix_bits < 8 && UINT32_C(1) << radix_bits < 4 * job->worker_count) {
+/* At least four partitions a worker, so that the last ones do not leave workers idle for long; and
+ * so many that rows and directory of one lie in half an L2, where they are built and, routed,
+ * probed. */
+static uint32_t choose_radix_bits(const struct join *join)
+{
+    const struct job_context *job = join->job;
+    const bool has_l2 = job->topology != NULL && job->topology->l2_bytes != 0;
+    const double near_bytes = (double)(has_l2 ? job->topology->l2_bytes : L2_BYTES) / 2;
+    const double row_bytes = join->layout.row_bytes + 1.5 * sizeof(uint64_t);
+    uint32_t radix_bits = RADIX_BITS_LEAST;
+
+    while (radix_bits < RADIX_BITS_WORKERS && UINT32_C(1) << radix_bits < 4 * job->worker_count) {
+        radix_bits++;
+    }
+    while (radix_bits < RADIX_BITS_MOST &&
+           join->plan.build_rows * row_bytes > near_bytes * (UINT32_C(1) << radix_bits)) {
         radix_bits++;
     }
     return radix_bits;
@@ -145,7 +163,7 @@ static bool init_workers(struct join *join)
         struct join_worker *worker = &join->workers[w];
         nu_arena_init(&worker->staging, job->pages, job->worker_node[w], &job->budget);
         radix_rows_init(&worker->rows, &worker->staging, join->layout.row_bytes,
-                        choose_radix_bits(job));
+                        choose_radix_bits(join));
         worker->bounds = (struct dense_bounds){UINT64_MAX, 0};
         join->worker_rows[w] = &worker->rows;
     }
@@ -217,6 +235,9 @@ enum exec_code join_create(struct job_context *job, const struct join_plan *plan
     join->replicas.source = (struct op_source){.kind = &join_replica_source_kind, .rel = plan->rel};
     join->routing.source = (struct op_source){.kind = &join_routed_source_kind, .rel = plan->rel};
     join->routing.wired = may_route(join);
+    join->hash_is_key = join->value_count == 1 && plan->key_count == 1 && !plan->nulls_equal[0] &&
+                        job->hash_bits_kept >= 64 && hash_is_exact(join_key_type(join, 0).kind);
+    join->direct_wanted = join->hash_is_key && kind == EXEC_JOIN_INNER && plan->residual == NULL;
     if (!init_columns(join) || !init_workers(join) ||
         (join->routing.wired && !join_routed_init(join))) {
         return job_memory_error(err, job->plan.refused, "the plan of a join");

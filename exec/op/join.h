@@ -52,6 +52,7 @@ struct join_plan {
      * asked about. They come out of the unmatched source, the probe pushes nothing, and every
      * output is from_build. */
     bool emits_build;
+    double build_rows; /* estimate, < 0: unknown; for the number of partitions */
     double probe_rows; /* estimate, < 0: unknown; for the choice of the probe mode */
     bool keeps_order;  /* rows must come out in the order of the probe side */
 };

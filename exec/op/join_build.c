@@ -303,10 +303,25 @@ static enum push_result directory_scan(struct op_source *source, struct pipe_run
     return PUSH_MORE;
 }
 
+static bool keys_are_unique(const struct join *join)
+{
+    bool unique = join->dirs.parts != NULL;
+
+    for (uint32_t p = 0; unique && p < join->partition_count; p++) {
+        unique = join->dirs.parts[p].slots != NULL && join->dirs.parts[p].unique;
+    }
+    return unique;
+}
+
 static void directory_close(struct op_source *source, struct job_context *job)
 {
-    (void)job;
-    join_free_staging(join_of_directory(source));
+    struct join *join = join_of_directory(source);
+
+    join_free_staging(join);
+    join->direct = join->direct_wanted && !join->dense.on && keys_are_unique(join);
+    if (join->direct && join->routing.on && !join_routed_narrow(join)) {
+        job_fail_memory(job, &job->plan, "probe rows on their way");
+    }
 }
 
 const struct source_kind join_directory_source_kind = {

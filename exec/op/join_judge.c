@@ -147,9 +147,16 @@ enum push_result join_match(struct join_probe_state *state, struct join_candidat
     const struct join *join = state->join;
 
     candidates->unknown_count = 0;
-    candidates->match_count = row_match(&join->layout, 0, join->plan.key_count, state->in,
-                                        state->keys, candidates->positions, candidates->count,
-                                        candidates->rows, candidates->matches, NULL);
+    if (join->hash_is_key) {
+        candidates->match_count = candidates->count;
+        for (uint32_t i = 0; i < candidates->count; i++) {
+            candidates->matches[i] = (uint16_t)i;
+        }
+    } else {
+        candidates->match_count = row_match(&join->layout, 0, join->plan.key_count, state->in,
+                                            state->keys, candidates->positions, candidates->count,
+                                            candidates->rows, candidates->matches, NULL);
+    }
     const struct nu_arena_mark mark = nu_arena_mark(state->run->scratch);
     const enum push_result result = judge(state, candidates);
     nu_arena_rewind(state->run->scratch, mark);

@@ -328,6 +328,10 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
         join->job->workers[run->worker].rows_probed += resumed ? 0 : in->sel_count;
         return join_dense_push(join, run, index, in);
     }
+    if (join->direct && join->routing.on && join->routing.workers[run->worker].hashes != NULL) {
+        join->job->workers[run->worker].rows_probed += resumed ? 0 : in->sel_count;
+        return join_direct_push_routed(join, run, index, in->row_count);
+    }
     struct join_probe_state *state = nu_arena_alloc(run->scratch, sizeof *state, 64);
 
     if (state == NULL) {
@@ -342,10 +346,13 @@ static enum push_result probe_batch(struct join *join, struct pipe_run *run, uin
     }
     take_hashes(state);
     /* A batch that has been begun here is finished here. */
-    if (join->routing.on && !resumed && join_routed_wants(join, run)) {
+    if (join->routing.on && !resumed && !run->batch_pending && join_routed_wants(state)) {
         return join_routed_keep(state);
     }
     join->job->workers[run->worker].rows_probed += resumed ? 0 : in->sel_count;
+    if (join->direct) {
+        return join_direct_push(join, run, index, in, state->keys, state->hashes);
+    }
     state->present_count = hash_present_positions(in, state->keys, join->value_count,
                                                   join->plan.nulls_equal, state->present);
     if (join->plan.emits_build) {

@@ -1,4 +1,5 @@
 #include "hash/hash_bits.h"
+#include "hash/hash_vec.h"
 #include "op/join_state.h"
 #include "vec/vec.h"
 
@@ -18,7 +19,9 @@ enum {
     QUOTA_SHARE = 2, /* of the memory left when routing begins, for all workers */
 };
 
-bool join_routed_init(struct join *join)
+/* Columns that have to come along: what goes out, what a residual asks for, and the keys, unless
+ * their hash is enough. */
+static bool init_layout(struct join *join, bool with_keys)
 {
     struct join_routing *routing = &join->routing;
     struct nu_arena *arena = &join->job->plan;
@@ -27,15 +30,11 @@ bool join_routed_init(struct join *join)
     struct exec_type *types =
         nu_arena_alloc(arena, (plan->probe_column_count + 1) * sizeof *types, 8);
 
-    routing->columns =
-        nu_arena_alloc(arena, (plan->probe_column_count + 1) * sizeof *routing->columns, 8);
-    routing->workers =
-        nu_arena_calloc(arena, join->job->worker_count * sizeof *routing->workers, 128);
-    if (uses == NULL || types == NULL || routing->columns == NULL || routing->workers == NULL) {
+    if (uses == NULL || types == NULL) {
         return false;
     }
     memcpy(uses, join->residual_uses, plan->probe_column_count);
-    for (uint32_t k = 0; k < join->value_count; k++) {
+    for (uint32_t k = 0; with_keys && k < join->value_count; k++) {
         expr_mark_columns(plan->probe_keys[k], uses);
     }
     for (uint32_t o = 0; o < plan->output_count; o++) {
@@ -43,17 +42,36 @@ bool join_routed_init(struct join *join)
             uses[plan->outputs[o].column] = true;
         }
     }
+    routing->column_count = 0;
     for (uint32_t c = 0; c < plan->probe_column_count; c++) {
         if (uses[c]) {
             types[routing->column_count] = plan->probe_types[c];
             routing->columns[routing->column_count++] = c;
         }
     }
+    return join->direct_wanted ? row_layout_init_present(&routing->layout, arena, types,
+                                                         routing->column_count, sizeof(uint64_t))
+                               : row_layout_init(&routing->layout, arena, types,
+                                                 routing->column_count, sizeof(uint64_t));
+}
+
+bool join_routed_init(struct join *join)
+{
+    struct join_routing *routing = &join->routing;
+    struct nu_arena *arena = &join->job->plan;
+
+    routing->columns =
+        nu_arena_alloc(arena, (join->plan.probe_column_count + 1) * sizeof *routing->columns, 8);
+    routing->workers =
+        nu_arena_calloc(arena, join->job->worker_count * sizeof *routing->workers, 128);
+    if (routing->columns == NULL || routing->workers == NULL) {
+        return false;
+    }
     for (uint32_t w = 0; w < join->job->worker_count; w++) {
         nu_arena_init(&routing->workers[w].arena, join->job->pages, join->job->worker_node[w],
                       &join->job->budget);
     }
-    return row_layout_init(&routing->layout, arena, types, routing->column_count, sizeof(uint64_t));
+    return init_layout(join, true);
 }
 
 void join_routed_begin(struct join *join)
@@ -72,14 +90,53 @@ void join_routed_begin(struct join *join)
     }
 }
 
+bool join_routed_narrow(struct join *join)
+{
+    struct join_routing *routing = &join->routing;
+
+    if (!init_layout(join, false)) {
+        return false;
+    }
+    for (uint32_t w = 0; w < join->job->worker_count; w++) {
+        routing->workers[w].rows.row_bytes = routing->layout.row_bytes;
+    }
+    return true;
+}
+
+/* The probe column that is the key as it stands; UINT32_MAX: none. */
+static uint32_t key_column(const struct join *join)
+{
+    uint32_t column;
+
+    return expr_is_column(join->plan.probe_keys[0], &column) ? column : UINT32_MAX;
+}
+
 /* ---- keep --------------------------------------------------------------------------------------
  */
 
-bool join_routed_wants(const struct join *join, const struct pipe_run *run)
+/* Rows without validity bits have no place for a NULL, but for that of the key, which is dropped.
+ */
+static bool nulls_fit(const struct join_probe_state *state)
 {
-    const struct join_routed_worker *worker = &join->routing.workers[run->worker];
+    const struct join *join = state->join;
+    const struct join_routing *routing = &join->routing;
+    const uint32_t key = key_column(join);
 
-    return worker->hashes == NULL && worker->arena.charged_bytes < join->routing.quota_bytes;
+    for (uint32_t c = 0; routing->layout.all_present && c < routing->column_count; c++) {
+        if (routing->columns[c] != key && state->in->columns[routing->columns[c]].valid != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool join_routed_wants(const struct join_probe_state *state)
+{
+    const struct join *join = state->join;
+    const struct join_routed_worker *worker = &join->routing.workers[state->run->worker];
+
+    return worker->hashes == NULL && worker->arena.charged_bytes < join->routing.quota_bytes &&
+           nulls_fit(state);
 }
 
 enum push_result join_routed_keep(struct join_probe_state *state)
@@ -95,19 +152,22 @@ enum push_result join_routed_keep(struct join_probe_state *state)
     if (columns == NULL) {
         return join_fail_memory(join, scratch, "a batch of a join's probe side");
     }
-    for (uint32_t p = 0; p < in->sel_count; p++) {
+    uint32_t count = in->sel_count;
+    if (routing->layout.all_present) {
+        count = hash_present_positions(in, state->keys, 1, join->plan.nulls_equal, positions);
+    }
+    for (uint32_t p = 0; !routing->layout.all_present && p < count; p++) {
         positions[p] = (uint16_t)p;
     }
     for (uint32_t c = 0; c < routing->column_count; c++) {
         columns[c] = in->columns[routing->columns[c]];
     }
-    if (!radix_rows_reserve(&worker->rows, state->hashes, positions, in->sel_count,
-                            state->run_rows) ||
-        !row_scatter(&routing->layout, 0, routing->column_count, in, columns, positions,
-                     in->sel_count, state->run_rows, false, &worker->arena)) {
+    if (!radix_rows_reserve(&worker->rows, state->hashes, positions, count, state->run_rows) ||
+        !row_scatter(&routing->layout, 0, routing->column_count, in, columns, positions, count,
+                     state->run_rows, false, &worker->arena)) {
         return join_fail_memory(join, &worker->arena, "probe rows on their way to another node");
     }
-    worker->row_count += in->sel_count;
+    worker->row_count += count;
     return PUSH_MORE;
 }
 
@@ -121,11 +181,11 @@ static struct join *join_of_routed(struct op_source *source)
 
 /* Chunks of a list, behind those that are there already; NULL units: they are only counted. */
 static uint64_t add_list(struct join_routed_unit *units, uint64_t count,
-                         const struct row_list *list)
+                         const struct row_list *list, uint32_t partition)
 {
     for (const struct row_chunk *chunk = list->first; chunk != NULL; chunk = chunk->next) {
         if (units != NULL) {
-            units[count] = (struct join_routed_unit){.chunk = chunk};
+            units[count] = (struct join_routed_unit){.chunk = chunk, .partition = partition};
         }
         count++;
     }
@@ -140,13 +200,13 @@ static uint64_t add_node(const struct join *join, struct join_routed_unit *units
     for (uint32_t p = 0; p < join->partition_count; p++) {
         for (uint32_t w = 0; join->partition_node[p] == node && w < join->job->worker_count; w++) {
             const struct radix_rows *rows = &join->routing.workers[w].rows;
-            count = rows->parts == NULL ? count : add_list(units, count, &rows->parts[p]);
+            count = rows->parts == NULL ? count : add_list(units, count, &rows->parts[p], p);
         }
     }
     for (uint32_t w = 0; w < join->job->worker_count; w++) {
         const struct radix_rows *rows = &join->routing.workers[w].rows;
         if (rows->parts == NULL && join->job->worker_node[w] == node) {
-            count = add_list(units, count, &rows->plain);
+            count = add_list(units, count, &rows->plain, UINT32_MAX);
         }
     }
     return count;
@@ -199,10 +259,10 @@ static enum push_result push_rows(struct join *join, struct pipe_run *run,
         rows[i] = (unsigned char *)(uintptr_t)row;
         hashes[i] = row_hash(row);
     }
-    for (uint32_t c = 0; ok && c < column_count; c++) {
+    for (uint32_t c = 0; ok && !join->direct && c < column_count; c++) {
         columns[c] = vec_null(join->plan.probe_types[c].kind);
     }
-    for (uint32_t c = 0; ok && c < routing->column_count; c++) {
+    for (uint32_t c = 0; ok && !join->direct && c < routing->column_count; c++) {
         ok = row_gather(&routing->layout, c, rows, count, run->scratch,
                         &columns[routing->columns[c]]);
     }
@@ -212,6 +272,8 @@ static enum push_result push_rows(struct join *join, struct pipe_run *run,
     const struct batch out = {
         .row_count = count, .sel_count = count, .columns = columns, .column_count = column_count};
     worker->hashes = hashes;
+    worker->batch_rows = rows;
+    worker->partition = unit->partition;
     const enum push_result result = pipe_push_source(run, &out);
     worker->hashes = NULL;
     return result;

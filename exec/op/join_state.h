@@ -12,9 +12,9 @@
 #include "numa/check.h"
 
 /* The insides of a join, shared by join.c, join_build.c, join_dense.c, join_probe.c,
- * join_exists.c, join_codes.c and join_unmatched.c. Written by join_create, by each worker in its
- * own join_worker, by the build sink's finish, and by the directory pipe in its own partition;
- * constant for the probe, but for the match bytes inside the rows.
+ * join_codes.c, join_direct.c, join_exists.c and join_unmatched.c. Written by join_create, by each
+ * worker in its own join_worker, by the build sink's finish, and by the directory pipe in its own
+ * partition; constant for the probe, but for the match bytes inside the rows.
  *
  * A build row: [ hash | matched byte, where build rows without a match are wanted | row_layout:
  * keys, then the build columns somebody reads ]. A column that is a key as it stands is kept once;
@@ -71,12 +71,16 @@ struct join_routed_worker {
     _Alignas(128) struct nu_arena arena;
     struct radix_rows rows; /* [ hash | columns ] */
     uint64_t row_count;
-    const uint64_t *hashes; /* of the batch this worker pushes from the routed pipe; NULL: none */
+    /* Of the batch this worker pushes from the routed pipe; hashes NULL: none. */
+    const uint64_t *hashes;
+    unsigned char *const *batch_rows;
+    uint32_t partition; /* of all of them; UINT32_MAX: several */
 };
 
 struct join_routed_unit {
     const struct row_chunk *chunk;
-    uint32_t row; /* of the chunk, where it stands */
+    uint32_t row;       /* of the chunk, where it stands */
+    uint32_t partition; /* of its rows; UINT32_MAX: of any */
 };
 
 struct join_routing {
@@ -115,6 +119,9 @@ struct join {
     bool *residual_uses;    /* by residual and verdict: over probe, then build columns */
     bool keeps_build;       /* RIGHT, FULL, and when build rows are asked about */
     bool keeps_probe;       /* LEFT, FULL */
+    bool hash_is_key;       /* equal hashes are equal keys */
+    bool direct_wanted;     /* the kind allows join_direct.c; set at create */
+    bool direct;            /* ... and no two build rows have the same key; after the directory */
     bool exists_only;       /* SEMI, ANTI, MARK of probe rows: no build columns come out */
 
     struct join_worker *workers;
@@ -194,11 +201,22 @@ struct join_probe_state {
     uint64_t run_max; /* the largest of them */
 };
 
+/* The direct probe, where join->direct is set (join_direct.c): of a batch, or of rows from the
+ * routed pipe. */
+enum push_result join_direct_push(struct join *join, struct pipe_run *run, uint32_t index,
+                                  const struct batch *in, const struct vec *keys,
+                                  const uint64_t *hashes);
+enum push_result join_direct_push_routed(struct join *join, struct pipe_run *run, uint32_t index,
+                                         uint32_t row_count);
+
 /* Routing: made with the join; begun once the mode is chosen. */
 bool join_routed_init(struct join *join); /* false: out of memory */
 void join_routed_begin(struct join *join);
+/* The probe is direct: rows leave their keys behind. Before the probe pipes; false: out of memory.
+ */
+bool join_routed_narrow(struct join *join);
 /* Whether a batch that has not been begun is kept for the routed pipe, not looked up here. */
-bool join_routed_wants(const struct join *join, const struct pipe_run *run);
+bool join_routed_wants(const struct join_probe_state *state);
 enum push_result join_routed_keep(struct join_probe_state *state);
 
 /* A list of (probe position, build row) pairs to be judged. */

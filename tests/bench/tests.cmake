@@ -41,6 +41,13 @@ foreach(name policies workers)
   set_tests_properties(bench/${name} PROPERTIES LABELS "exec;bench" TIMEOUT 120)
 endforeach()
 
+# Joins on the engine in every probe mode, over a grid of shapes.
+add_executable(bench_join_grid bench/bench_join_grid.c)
+target_include_directories(bench_join_grid PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(bench_join_grid PRIVATE exec_test_support morsel_exec morsel_numa morsel_flags m)
+add_test(NAME bench/join_grid COMMAND bench_join_grid smoke)
+set_tests_properties(bench/join_grid PROPERTIES LABELS "exec;bench" TIMEOUT 120)
+
 # Constants of the simulator; not run by ctest: it measures the machine, there is nothing to break.
 add_executable(bench_costs bench/bench_costs.c)
 target_link_libraries(bench_costs PRIVATE morsel_numa morsel_flags Threads::Threads)

@@ -270,7 +270,7 @@ Test(join_modes, the_profile_says_which_and_why)
     expect_profile(engine, EXEC_PROBE_SHARED, "probe shared: probe_mode says so");
     expect_profile(engine, EXEC_PROBE_REPLICATED, "probe replicated: probe_mode says so");
     expect_profile(engine, EXEC_PROBE_ROUTED,
-                   "probe routed: probe_mode says so; 26000 rows routed");
+                   "probe routed: probe_mode says so; 24000 rows routed");
     expect_profile(engine, EXEC_PROBE_AUTO,
                    "probe shared: the build side fits in every node's cache");
     exec_engine_destroy(engine);
