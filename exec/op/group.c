@@ -316,7 +316,8 @@ static void count_memory(const struct group *group, struct group_figures *figure
         figures->hot_misses += worker->misses;
     }
     for (uint32_t p = 0; p < UINT32_C(1) << group->radix_bits; p++) {
-        figures->memory_bytes += group->partitions[p].arena.charged_bytes;
+        figures->memory_bytes +=
+            group->partitions[p].arena.charged_bytes + group->partitions[p].released_bytes;
     }
 }
 

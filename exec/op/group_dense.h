@@ -153,6 +153,7 @@ struct packed_partition {
     uint32_t group_count, group_capacity, slot_bits;
     uint32_t emitted;
     bool is_merged;
+    uint64_t released_bytes; /* of the arena, once all groups are out */
 };
 
 struct group_dense {
@@ -271,6 +272,8 @@ enum push_result group_packed_push(struct group *group, struct pipe_run *run,
                                    const struct dense_push *push, uint32_t row_count);
 /* What is left of the partition's records joins its table, once. */
 bool group_packed_merge(struct group *group, struct pipe_run *run, uint32_t partition);
+/* All its groups are out. */
+void group_packed_release(struct packed_partition *partition);
 
 void group_dense_figures(const struct group *group, struct group_figures *figures);
 void group_dense_free(struct group *group);

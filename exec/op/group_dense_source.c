@@ -280,6 +280,7 @@ static enum push_result scan_packed(struct group *group, struct pipe_run *run,
                 return PUSH_MORE;
             }
         }
+        group_packed_release(partition);
         range->begin++;
         if (pipe_time_is_up(run)) {
             break;

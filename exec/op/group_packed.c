@@ -62,12 +62,19 @@ void group_packed_free(struct group *group)
     }
 }
 
+void group_packed_release(struct packed_partition *partition)
+{
+    partition->released_bytes = partition->state.arena.charged_bytes;
+    nu_arena_destroy(&partition->state.arena);
+}
+
 void group_packed_figures(const struct group *group, struct group_figures *figures)
 {
     const struct group_dense *dense = group->dense;
 
     for (uint32_t p = 0; dense->is_packed && p < UINT32_C(1) << PACKED_RADIX_BITS; p++) {
-        figures->memory_bytes += dense->partitions[p].state.arena.charged_bytes;
+        figures->memory_bytes +=
+            dense->partitions[p].state.arena.charged_bytes + dense->partitions[p].released_bytes;
     }
     for (uint32_t w = 0; dense->is_packed && w < group->job->worker_count; w++) {
         figures->memory_bytes += dense->workers[w].packed_arena.charged_bytes;

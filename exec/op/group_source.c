@@ -251,8 +251,10 @@ static enum push_result emit_some(struct group *group, struct pipe_run *run,
 {
     const struct nu_arena_mark mark = nu_arena_mark(run->scratch);
 
-    if (partition->chunk == NULL) {
+    if (partition->chunk == NULL) { /* whoever wanted its groups has copied them */
         partition->phase = GROUP_EMITTED;
+        partition->released_bytes = partition->arena.charged_bytes;
+        nu_arena_destroy(&partition->arena);
         return PUSH_MORE;
     }
     const uint32_t count = emit_count(group, partition);

@@ -75,7 +75,8 @@ struct group_partition {
     const struct row_chunk *chunk;
     uint32_t row; /* of chunk */
     struct radix_reader reader;
-    struct radix_run run; /* rows of the reader not replayed yet */
+    struct radix_run run;    /* rows of the reader not replayed yet */
+    uint64_t released_bytes; /* of the arena, once all groups are out */
 };
 
 struct group {
