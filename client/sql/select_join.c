@@ -255,12 +255,14 @@ static json_t *natural_columns(const struct join_sides *sides)
     return columns;
 }
 
-static enum exec_code join_using(struct join_sides *sides, json_t *using, long location,
-                                 struct select_frame *frame, struct select_names *names)
+/* USING (x) AS j: `alias`, or NULL, qualifies the merged columns too. */
+static enum exec_code join_using(struct join_sides *sides, json_t *using, const char *alias,
+                                 long location, struct select_frame *frame,
+                                 struct select_names *names)
 {
+    struct plan_builder *plan = sides->query->run->plan;
     const uint32_t count = (uint32_t)json_array_size(using);
-    struct using_column *columns =
-        builder_alloc(sides->query->run->plan, (count + 1) * sizeof *columns);
+    struct using_column *columns = builder_alloc(plan, (count + 1) * sizeof *columns);
 
     for (uint32_t i = 0; i < count; i++) {
         if (using_key(sides, tree_string(json_array_get(using, i)), location, &columns[i]) !=
@@ -272,6 +274,10 @@ static enum exec_code join_using(struct join_sides *sides, json_t *using, long l
     select_join_frames(sides->query, frame, &sides->right.frame, &sides->join);
     merge_columns(sides, frame, columns, count);
     using_names(sides, columns, count, names);
+    for (uint32_t i = 0; alias != NULL && i < count; i++) {
+        names_add(plan, names, builder_text(plan, alias, strlen(alias)), columns[i].name,
+                  columns[i].merged, true);
+    }
     return EXEC_OK;
 }
 
@@ -350,13 +356,10 @@ static enum exec_code lower_join(struct select_query *query, json_t *body,
         .keep_right = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL,
     };
     json_t *right = json_object_get(body, "rarg");
+    const char *alias =
+        json_string_value(json_object_get(json_object_get(body, "join_using_alias"), "aliasname"));
     const long location = sql_node_location(right);
 
-    if (json_object_get(body, "join_using_alias") != NULL) {
-        sql_refuse(&query->lowering, location, EXEC_NOT_IMPLEMENTED,
-                   "an alias of USING is not implemented yet");
-        return EXEC_NOT_IMPLEMENTED;
-    }
     if (select_is_lateral(right) && sides.keep_right) {
         sql_refuse(&query->lowering, location, EXEC_BAD_SPEC,
                    "a LATERAL subquery cannot be on the side whose rows stay without a match");
@@ -375,11 +378,11 @@ static enum exec_code lower_join(struct select_query *query, json_t *body,
     }
     if (json_is_true(json_object_get(body, "isNatural"))) {
         json_t *columns = natural_columns(&sides);
-        const enum exec_code code = join_using(&sides, columns, location, frame, names);
+        const enum exec_code code = join_using(&sides, columns, NULL, location, frame, names);
         json_decref(columns);
         return code;
     }
-    return using != NULL ? join_using(&sides, using, location, frame, names)
+    return using != NULL ? join_using(&sides, using, alias, location, frame, names)
                          : join_on(&sides, json_object_get(body, "quals"), frame, names);
 }
 

@@ -106,3 +106,7 @@ select id from o order by id fetch first 0 rows with ties | select id from o lim
 select id from o order by id offset 3 fetch first 100 rows with ties | select id from o order by id offset 3
 select o.id, t.k from o, lateral (select k from n where n.k < o.id order by k desc fetch first 1 row with ties) t | select o.id, t.k from o, lateral (select k, rank() over (order by k desc) r from n where n.k < o.id) t where t.r <= 1
 select id from o where (select k from n where n.k < o.id order by v fetch first 1 row with ties) = 1 | select id from o where id > 1
+select j.k, n.v, p.name from n join p using (k) as j | select k, n.v, p.name from n join p using (k)
+select j.*, p.name from n full join p using (k) as j | select k, p.name from n full join p using (k)
+select k, count(*) from n left join p using (k) as j group by j.k having j.k > 1 | select k, count(*) from n left join p using (k) group by k having k > 1
+select * from n join p using (k) as j where j.k = 2 and n.k = 2 and p.k = 2 | select * from n join p using (k) where k = 2
