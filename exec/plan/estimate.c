@@ -291,8 +291,9 @@ static void scan_columns(struct plan_rel *rel)
                    : is_unsigned ? (double)stats->max.u64
                                  : (double)stats->max.i64;
         out->distinct = (double)stats->distinct_estimate;
-        if (out->distinct == 0 && out->has_bounds && !is_float) {
-            out->distinct = fmin(out->max - out->min + 1, rel->rows_base);
+        if (out->has_bounds && !is_float) {
+            const double most = fmin(out->max - out->min + 1, rel->rows_base);
+            out->distinct = out->distinct == 0 ? most : fmin(out->distinct, most);
         }
     }
 }

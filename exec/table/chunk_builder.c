@@ -2,6 +2,7 @@
 #include "table/code_columns.h"
 #include "table/column_stats.h"
 #include "table/dictionary.h"
+#include "table/distinct_sample.h"
 #include "table/table.h"
 #include "vec/bitmap.h"
 #include "vec/string_view.h"
@@ -18,6 +19,7 @@
 enum {
     GROWTH = 8,
     ALIGN_BYTES = 64,
+    SAMPLED_ROWS_MIN = 4096,
     SLACK_KEPT_BYTES = 64 << 10, /* less than this is not worth a copy */
 };
 
@@ -152,6 +154,23 @@ static bool fill_begin(struct chunk_builder *builder, struct fill *fill, unsigne
     return true;
 }
 
+/* Where there is no memory for it, there is no sample. */
+static void take_samples(struct table_chunk *chunk, const struct chunk_builder *builder)
+{
+    for (uint32_t c = 0; chunk->row_count >= SAMPLED_ROWS_MIN && c < chunk->column_count; c++) {
+        struct table_column *column = &chunk->columns[c];
+        const enum exec_type_kind kind = builder->fill.columns[c].kind;
+        if (!distinct_sample_takes(kind)) {
+            continue;
+        }
+        struct distinct_sample *sample = nu_arena_calloc(&chunk->arena, sizeof *sample, 64);
+        if (sample != NULL) {
+            distinct_sample_add(sample, kind, column->data, column->valid, chunk->row_count);
+            column->sample = sample;
+        }
+    }
+}
+
 static struct table_chunk *fill_finish(struct chunk_builder *builder, struct fill *fill)
 {
     struct table_chunk *chunk = fill->chunk;
@@ -176,6 +195,7 @@ static struct table_chunk *fill_finish(struct chunk_builder *builder, struct fil
     fill->row_count = fill->capacity = 0;
     if (builder->coder != NULL) {
         chunk_coder_encode(builder->coder, chunk);
+        take_samples(chunk, builder);
     }
     return chunk;
 }

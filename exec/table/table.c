@@ -2,6 +2,7 @@
 
 #include "table/chunk_codes.h"
 #include "table/column_stats.h"
+#include "table/distinct_sample.h"
 #include "table/table_make.h"
 
 #include <stdlib.h>
@@ -60,6 +61,24 @@ static void sum_chunks(struct table *table)
     }
 }
 
+/* Chunks without a sample are small, and taken not to have values of their own. */
+static void sum_samples(struct table *table)
+{
+    struct distinct_sample *whole = malloc(sizeof *whole);
+
+    for (uint32_t c = 0; whole != NULL && c < table->schema.field_count; c++) {
+        memset(whole, 0, sizeof *whole);
+        for (uint32_t i = 0; i < table->chunk_count; i++) {
+            const struct distinct_sample *part = table->chunks[i]->columns[c].sample;
+            if (part != NULL) {
+                distinct_sample_merge(whole, part);
+            }
+        }
+        table->stats[c].distinct_estimate = distinct_sample_estimate(whole);
+    }
+    free(whole);
+}
+
 struct table *table_make(const char *name, const struct exec_schema *schema,
                          struct table_chunk **chunks, uint32_t chunk_count)
 {
@@ -82,6 +101,7 @@ struct table *table_make(const char *name, const struct exec_schema *schema,
     }
     table->chunk_count = chunk_count;
     sum_chunks(table);
+    sum_samples(table);
     table_unify_dictionaries(table);
     return table;
 }

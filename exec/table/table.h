@@ -42,6 +42,7 @@ struct table_column {
     const void *codes;
     uint8_t code_bytes; /* 1, 2, 4 */
     struct dictionary *dictionary;
+    const struct distinct_sample *sample; /* table/distinct_sample.h; NULL: not taken */
 };
 
 struct table_chunk {
