@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { IO_FILE_THREADS = 2 };
@@ -116,8 +117,8 @@ void io_read(struct io *io, struct io_request *request, int fd, uint64_t offset,
 /* Freed by the thread that has closed the descriptor. */
 static void close_complete(struct io_request *request)
 {
-    /* As it was opened (openat2 has no wrapper): ThreadSanitizer, who does not see that either, would
-     * take the number for that of a socket which libuv, also by itself, closed before. */
+    /* As it was opened (openat2 has no wrapper): ThreadSanitizer, who does not see that either,
+     * would take the number for that of a socket which libuv, also by itself, closed before. */
     syscall(SYS_close, request->fd);
     free(request);
 }
