@@ -2,6 +2,7 @@
 
 #include "table/dictionary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,22 @@ static bool keep_codes(struct table_chunk *chunk, struct table_column *column,
     return true;
 }
 
+static bool is_sparse(uint64_t value_count, uint64_t rows)
+{
+    return rows >= DICTIONARY_TRIAL_ROWS && value_count * DICTIONARY_ROWS_A_VALUE > rows;
+}
+
+/* Of so many rows, as far as one can tell: a column that draws from DICTIONARY_VALUES_MAX values
+ * has shown VALUES_MAX (1 - e^(-rows / VALUES_MAX)) of them, and no more will ever come; one that
+ * has shown more draws from more. */
+static bool has_too_many(const struct dictionary *dictionary, uint64_t rows)
+{
+    const double most = DICTIONARY_VALUES_MAX;
+
+    return is_sparse(dictionary->count, rows) &&
+           (double)dictionary->count > most * (1 - exp(-(double)rows / most));
+}
+
 static bool encode_column(struct chunk_coder *coder, struct dictionary *dictionary,
                           struct table_chunk *chunk, struct table_column *column)
 {
@@ -93,12 +110,8 @@ static bool encode_column(struct chunk_coder *coder, struct dictionary *dictiona
             return false;
         }
     }
-    const uint64_t rows = coder->row_count + chunk->row_count;
-    if (rows >= DICTIONARY_TRIAL_ROWS &&
-        (uint64_t)dictionary->count * DICTIONARY_ROWS_A_VALUE > rows) {
-        return false;
-    }
-    return keep_codes(chunk, column, coder->codes, dictionary->count);
+    return !has_too_many(dictionary, coder->row_count + chunk->row_count) &&
+           keep_codes(chunk, column, coder->codes, dictionary->count);
 }
 
 void chunk_coder_encode(struct chunk_coder *coder, struct table_chunk *chunk)
@@ -251,7 +264,7 @@ void table_unify_dictionaries(struct table *table)
             continue;
         }
         struct dictionary *into = largest(table, c);
-        if (into == NULL || !unify(table, c, into)) {
+        if (into == NULL || !unify(table, c, into) || is_sparse(into->count, table->row_count)) {
             drop_codes(table, c);
             continue;
         }

@@ -15,8 +15,9 @@
 
 enum {
     DICTIONARY_VALUES_MAX = 1 << 20,
-    DICTIONARY_TRIAL_ROWS = 1 << 18, /* from there on ... */
-    DICTIONARY_ROWS_A_VALUE = 2, /* ... a value is to come twice on average, or it is given up */
+    DICTIONARY_TRIAL_ROWS = 1 << 18, /* of a column: from there on ... */
+    DICTIONARY_ROWS_A_VALUE =
+        2, /* ... a value is to come twice on average, or as if it soon would */
 };
 
 struct dictionary {

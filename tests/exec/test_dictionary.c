@@ -176,14 +176,20 @@ Test(dictionary, wide_codes)
     run(2, 150000, 60000, false, 4);
 }
 
-Test(dictionary, many_values_have_none)
+/* At a quarter of a million rows most are new, and yet a value will come twice. */
+Test(dictionary, values_that_are_about_to_come_again)
+{
+    run(1, 1200000, 500000, false, 4);
+}
+
+static void expect_none(uint32_t rows, uint64_t values)
 {
     struct arena_fixture fixture;
     arena_fixture_init(&fixture, UINT64_MAX);
     struct catalogue *catalogue = catalogue_create(fixture.pool, &fixture.budget);
     struct source source = source_of(&fixture, 1, true);
 
-    append(&source, 5 * TABLE_CHUNK_ROWS, 0, 1 << 30, false);
+    append(&source, rows, 0, values, false);
     struct table *table = table_of(catalogue, &source, 1);
     cr_assert_null(table->stats[0].dictionary);
     cr_assert_null(table->chunks[0]->columns[0].codes);
@@ -191,6 +197,17 @@ Test(dictionary, many_values_have_none)
     catalogue_destroy(catalogue);
     cr_assert_eq(nu_budget_used(&fixture.budget), 0);
     arena_fixture_fini(&fixture);
+}
+
+Test(dictionary, many_values_have_none)
+{
+    expect_none(5 * TABLE_CHUNK_ROWS, 1 << 30);
+}
+
+/* They would have come again, but the table ends before. */
+Test(dictionary, values_that_have_not_come_again_have_none)
+{
+    expect_none(400000, 500000);
 }
 
 /* One builder without: the table has none. */
