@@ -109,6 +109,16 @@ bool expr_can_raise(const struct expr *expr)
     return expr->can_raise;
 }
 
+bool expr_any_raises(struct expr *const *exprs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (expr_can_raise(exprs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void expr_mark_columns(const struct expr *expr, bool *used)
 {
     if (expr->kind == EXPR_COLUMN) {

@@ -59,8 +59,9 @@ bool expr_is_number(const struct expr *expr, double *number_out);
  * oversight.
  */
 bool expr_equal(const struct expr *a, const struct expr *b);
-bool expr_can_raise(const struct expr *expr);                /* may end in an error for some row */
-void expr_mark_columns(const struct expr *expr, bool *used); /* sets used[c] for columns read */
+bool expr_can_raise(const struct expr *expr); /* may end in an error for some row */
+bool expr_any_raises(struct expr *const *exprs, uint32_t count); /* one of them may */
+void expr_mark_columns(const struct expr *expr, bool *used);     /* sets used[c] for columns read */
 
 /* The same expression over a batch whose columns moved: new column = map[old column]. A copy. */
 struct expr *expr_remap(struct nu_arena *arena, const struct expr *expr, const uint32_t *map);

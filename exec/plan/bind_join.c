@@ -348,7 +348,7 @@ static enum exec_code join_schema(struct plan *plan, struct plan_rel *rel, struc
     return EXEC_OK;
 }
 
-static enum exec_code join_both(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
+enum exec_code plan_join_both(struct plan *plan, struct plan_rel *rel, struct exec_error *err)
 {
     const struct exec_schema *left = &rel->inputs[0]->schema, *right = &rel->inputs[1]->schema;
     const uint32_t count = left->field_count + right->field_count;
@@ -374,7 +374,7 @@ enum exec_code plan_bind_join(struct plan *plan, struct plan_rel *rel, struct ex
 
     rel->join_kind =
         rel->spec->u.join.kind == EXEC_JOIN_CROSS ? EXEC_JOIN_INNER : rel->spec->u.join.kind;
-    if (join_supported(rel, err) != EXEC_OK || join_both(plan, rel, err) != EXEC_OK) {
+    if (join_supported(rel, err) != EXEC_OK || plan_join_both(plan, rel, err) != EXEC_OK) {
         return err->code;
     }
     if (residual != 0 &&

@@ -160,6 +160,8 @@ static inline uint32_t plan_key_exprs(const struct plan_rel *rel)
     return rel->key_count + (rel->join_kind == EXEC_JOIN_ASOF);
 }
 enum exec_code plan_bind_join(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
+/* Sets rel->both from its inputs. */
+enum exec_code plan_join_both(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
 /* Conjuncts of a join's residual that equate the sides become hash keys. */
 enum exec_code plan_join_keys(struct plan *plan, struct plan_rel *rel, struct exec_error *err);
 /* The conjunction; either may be NULL. */

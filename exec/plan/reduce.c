@@ -18,20 +18,10 @@ struct reducer {
     double share; /* of its rows that pass its predicates */
 };
 
-static bool any_raises(struct expr *const *exprs, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (expr_can_raise(exprs[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void consider(const struct plan_rel *scan, uint32_t column, struct reducer *best)
 {
     if (scan->table == NULL || scan->predicate_count == 0 || scan->rows_base <= 0 ||
-        any_raises(scan->predicates, scan->predicate_count)) {
+        expr_any_raises(scan->predicates, scan->predicate_count)) {
         return;
     }
     const double share = scan->rows / scan->rows_base;
@@ -93,17 +83,17 @@ static struct plan_rel *group_below(struct plan_rel *rel, uint32_t column, uint3
 {
     while (rel->spec->kind == EXEC_REL_FILTER || rel->spec->kind == EXEC_REL_PROJECT) {
         if ((rel->spec->kind == EXEC_REL_PROJECT &&
-             (any_raises(rel->exprs, rel->schema.field_count) ||
+             (expr_any_raises(rel->exprs, rel->schema.field_count) ||
               !expr_is_column(rel->exprs[column], &column))) ||
-            any_raises(rel->predicates, rel->predicate_count)) {
+            expr_any_raises(rel->predicates, rel->predicate_count)) {
             return NULL;
         }
         rel = rel->inputs[0];
     }
     if (rel->spec->kind != EXEC_REL_AGGREGATE || rel->spec->u.aggregate.set_count != 0 ||
         column >= rel->spec->u.aggregate.key_count ||
-        any_raises(rel->exprs, rel->spec->u.aggregate.key_count) ||
-        any_raises(rel->predicates, rel->predicate_count)) {
+        expr_any_raises(rel->exprs, rel->spec->u.aggregate.key_count) ||
+        expr_any_raises(rel->predicates, rel->predicate_count)) {
         return NULL;
     }
     for (uint32_t m = 0; m < rel->spec->u.aggregate.measure_count; m++) {
@@ -111,7 +101,7 @@ static struct plan_rel *group_below(struct plan_rel *rel, uint32_t column, uint3
         if (measure->state != NULL ||
             (measure->argument != NULL && expr_can_raise(measure->argument)) ||
             (measure->filter != NULL && expr_can_raise(measure->filter)) ||
-            any_raises(measure->others, measure->other_count)) {
+            expr_any_raises(measure->others, measure->other_count)) {
             return NULL;
         }
     }
@@ -129,24 +119,6 @@ static struct plan_rel *copy_scan(struct plan *plan, const struct plan_rel *scan
     plan->rows_total += plan->rows_total > 0 ? copy->rows_base : 0;
     copy->columns = plan_calloc(plan, copy->schema.field_count, sizeof *copy->columns, err);
     return copy->columns == NULL ? NULL : copy;
-}
-
-/* The fields of the one, then of the other. */
-static bool join_schema(struct plan *plan, const struct exec_schema *left,
-                        const struct exec_schema *right, struct exec_schema *out,
-                        struct exec_error *err)
-{
-    const uint32_t count = left->field_count + right->field_count;
-    struct exec_field *fields = plan_calloc(plan, count, sizeof *fields, err);
-
-    if (fields == NULL) {
-        return false;
-    }
-    for (uint32_t c = 0; c < count; c++) {
-        fields[c] = c < left->field_count ? left->fields[c] : right->fields[c - left->field_count];
-    }
-    *out = (struct exec_schema){.fields = fields, .field_count = count};
-    return true;
 }
 
 /* input semi join scan on key = the scan's column; NULL: out of memory. */
@@ -179,12 +151,14 @@ static struct plan_rel *semi_join(struct plan *plan, struct plan_rel *input, str
     semi->nulls_equal = plan_calloc(plan, 1, sizeof(bool), err);
     semi->columns = plan_calloc(plan, input->schema.field_count, sizeof *semi->columns, err);
     if (semi->inputs == NULL || semi->exprs == NULL || semi->right_keys == NULL ||
-        semi->nulls_equal == NULL || semi->columns == NULL ||
-        !join_schema(plan, &input->schema, &scan->schema, &semi->both, err)) {
+        semi->nulls_equal == NULL || semi->columns == NULL) {
         return NULL;
     }
     semi->inputs[0] = input;
     semi->inputs[1] = scan;
+    if (plan_join_both(plan, semi, err) != EXEC_OK) {
+        return NULL;
+    }
     semi->exprs[0] = key;
     semi->right_keys[0] = expr_column(&plan->job->plan, column, &scan->schema.fields[column].type);
     if (semi->right_keys[0] == NULL) {
@@ -253,10 +227,11 @@ static uint32_t side_of_keys(struct plan *plan, const struct plan_rel *semi,
     if (used == NULL || semi->residual != NULL || semi->verdict != NULL || semi->key_count == 0 ||
         inner->spec->kind != EXEC_REL_JOIN || inner->join_kind != EXEC_JOIN_INNER ||
         (inner->residual != NULL && expr_can_raise(inner->residual)) ||
-        any_raises(inner->exprs, inner->key_count) ||
-        any_raises(inner->right_keys, inner->key_count) ||
-        any_raises(inner->predicates, inner->predicate_count) ||
-        any_raises(semi->exprs, semi->key_count) || any_raises(semi->right_keys, semi->key_count)) {
+        expr_any_raises(inner->exprs, inner->key_count) ||
+        expr_any_raises(inner->right_keys, inner->key_count) ||
+        expr_any_raises(inner->predicates, inner->predicate_count) ||
+        expr_any_raises(semi->exprs, semi->key_count) ||
+        expr_any_raises(semi->right_keys, semi->key_count)) {
         return 2;
     }
     for (uint32_t k = 0; k < semi->key_count; k++) {
@@ -292,13 +267,12 @@ static struct plan_rel *moved_to(struct plan *plan, const struct plan_rel *semi,
     moved->inputs = plan_calloc(plan, 2, sizeof(struct plan_rel *), err);
     moved->columns = plan_calloc(plan, input->schema.field_count, sizeof *moved->columns, err);
     moved->exprs = plan_remap_all(plan, semi->exprs, semi->key_count, map, err);
-    if (moved->inputs == NULL || moved->columns == NULL || moved->exprs == NULL ||
-        !join_schema(plan, &input->schema, &semi->inputs[1]->schema, &moved->both, err)) {
+    if (moved->inputs == NULL || moved->columns == NULL || moved->exprs == NULL) {
         return NULL;
     }
     moved->inputs[0] = input;
     moved->inputs[1] = semi->inputs[1];
-    return moved;
+    return plan_join_both(plan, moved, err) == EXEC_OK ? moved : NULL;
 }
 
 /* The inner join takes the place of `rel`, the semi join goes to its side. */

@@ -11,16 +11,6 @@
  *   build sides  the smaller input of an inner join; of a semi, anti or mark join the left one only
  *                where it is much smaller; otherwise the side that keeps the probe streaming */
 
-static bool any_raises(struct expr *const *exprs, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (expr_can_raise(exprs[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Columns of the predicate, in *used of column_count entries. */
 static bool *columns_of(struct plan *plan, const struct expr *predicate, uint32_t column_count,
                         struct exec_error *err)
@@ -52,6 +42,34 @@ static struct expr *below_project(struct plan *plan, const struct plan_rel *rel,
     return plan_remap(plan, predicate, map, err);
 }
 
+/* From the columns of both inputs of a join, left ones first, to those of each; NULL: out of
+ * memory.
+ */
+static const uint32_t *side_map(struct plan *plan, uint32_t left_count, uint32_t count,
+                                struct exec_error *err)
+{
+    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
+
+    for (uint32_t c = 0; map != NULL && c < count; c++) {
+        map[c] = c < left_count ? c : c - left_count;
+    }
+    return map;
+}
+
+/* Which of them the predicate reads. false: out of memory. */
+static bool reads_sides(struct plan *plan, const struct expr *predicate, uint32_t left_count,
+                        uint32_t count, bool *left_out, bool *right_out, struct exec_error *err)
+{
+    const bool *used = columns_of(plan, predicate, count, err);
+
+    *left_out = *right_out = false;
+    for (uint32_t c = 0; used != NULL && c < count; c++) {
+        *left_out |= used[c] && c < left_count;
+        *right_out |= used[c] && c >= left_count;
+    }
+    return used != NULL;
+}
+
 /* Which input of a join the predicate can go to: 0, 1, or 2 for neither; *predicate is then over
  * that input's columns. 3: the condition is over both, and the join an inner one. */
 static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct expr **predicate,
@@ -60,17 +78,11 @@ static uint32_t below_join(struct plan *plan, const struct plan_rel *rel, struct
     const enum exec_join_kind kind = rel->join_kind;
     const uint32_t left_count = rel->inputs[0]->schema.field_count;
     const uint32_t count = rel->schema.field_count;
-    const bool *used = columns_of(plan, *predicate, count, err);
-    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
-    bool left = false, right = false;
+    const uint32_t *map = side_map(plan, left_count, count, err);
+    bool left, right;
 
-    if (used == NULL || map == NULL) {
+    if (map == NULL || !reads_sides(plan, *predicate, left_count, count, &left, &right, err)) {
         return 2;
-    }
-    for (uint32_t c = 0; c < count; c++) {
-        map[c] = c < left_count ? c : c - left_count;
-        left = left || (used[c] && c < left_count);
-        right = right || (used[c] && c >= left_count);
     }
     const bool keeps_right = kind == EXEC_JOIN_RIGHT || kind == EXEC_JOIN_FULL;
     const bool right_allowed = kind == EXEC_JOIN_INNER || kind == EXEC_JOIN_RIGHT;
@@ -117,13 +129,10 @@ static enum exec_code push_implied(struct plan *plan, struct plan_rel *rel, stru
                                    struct exec_error *err)
 {
     const uint32_t left_count = rel->inputs[0]->schema.field_count, count = rel->both.field_count;
-    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
+    const uint32_t *map = side_map(plan, left_count, count, err);
 
     if (map == NULL) {
         return err->code;
-    }
-    for (uint32_t c = 0; c < count; c++) {
-        map[c] = c < left_count ? c : c - left_count;
     }
     for (uint32_t side = 0; side < 2; side++) {
         const uint32_t first = side == 0 ? 0 : left_count, end = side == 0 ? left_count : count;
@@ -156,27 +165,27 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
     switch (rel->spec->kind) {
         case EXEC_REL_SCAN: break;
         case EXEC_REL_FILTER:
-            if (!any_raises(rel->predicates, rel->predicate_count) &&
+            if (!expr_any_raises(rel->predicates, rel->predicate_count) &&
                 push_down(plan, input, predicate, err)) {
                 return true;
             }
             break;
         case EXEC_REL_PROJECT:
-            if (any_raises(rel->exprs, rel->schema.field_count)) {
+            if (expr_any_raises(rel->exprs, rel->schema.field_count)) {
                 return false;
             }
             predicate = below_project(plan, rel, predicate, err);
             return predicate != NULL && push_down(plan, input, predicate, err);
         case EXEC_REL_SORT:
             return rel->sort_limit < 0 && !rel->is_folded &&
-                   !any_raises(rel->exprs, rel->spec->u.sort.key_count) &&
+                   !expr_any_raises(rel->exprs, rel->spec->u.sort.key_count) &&
                    push_down(plan, input, predicate, err);
         case EXEC_REL_WINDOW:
             if (plan_window_limits(rel, predicate)) {
                 return true;
             }
-            if (any_raises(rel->exprs,
-                           rel->spec->u.window.partition_count + rel->spec->u.window.order_count) ||
+            if (expr_any_raises(rel->exprs, rel->spec->u.window.partition_count +
+                                                rel->spec->u.window.order_count) ||
                 !plan_window_passes(plan, rel, predicate, err)) {
                 return false;
             }
@@ -186,8 +195,8 @@ static bool push_down(struct plan *plan, struct plan_rel *rel, struct expr *pred
             rel = input;
             break;
         case EXEC_REL_JOIN: {
-            if (any_raises(rel->exprs, plan_key_exprs(rel)) ||
-                any_raises(rel->right_keys, plan_key_exprs(rel)) ||
+            if (expr_any_raises(rel->exprs, plan_key_exprs(rel)) ||
+                expr_any_raises(rel->right_keys, plan_key_exprs(rel)) ||
                 (rel->residual != NULL && expr_can_raise(rel->residual)) ||
                 (rel->verdict != NULL && expr_can_raise(rel->verdict))) {
                 return false;
@@ -257,16 +266,10 @@ static enum exec_code push_conjunct(struct plan *plan, struct plan_rel *rel, str
         }
         return EXEC_OK;
     }
-    const bool *used = columns_of(plan, conjunct, count, err);
-    uint32_t *map = plan_calloc(plan, count, sizeof *map, err);
-    bool left = false, right = false;
-    if (used == NULL || map == NULL) {
+    const uint32_t *map = side_map(plan, left_count, count, err);
+    bool left, right;
+    if (map == NULL || !reads_sides(plan, conjunct, left_count, count, &left, &right, err)) {
         return err->code;
-    }
-    for (uint32_t c = 0; c < count; c++) {
-        map[c] = c < left_count ? c : c - left_count;
-        left = left || (used[c] && c < left_count);
-        right = right || (used[c] && c >= left_count);
     }
     if (left && right && push_implied(plan, rel, conjunct, err) != EXEC_OK) {
         return err->code;
@@ -283,8 +286,9 @@ static enum exec_code push_residual(struct plan *plan, struct plan_rel *rel, str
 {
     struct expr *residual = rel->residual;
 
-    if (residual == NULL || expr_can_raise(residual) || any_raises(rel->exprs, rel->key_count) ||
-        any_raises(rel->right_keys, rel->key_count) ||
+    if (residual == NULL || expr_can_raise(residual) ||
+        expr_any_raises(rel->exprs, rel->key_count) ||
+        expr_any_raises(rel->right_keys, rel->key_count) ||
         (rel->verdict != NULL && expr_can_raise(rel->verdict))) {
         return EXEC_OK;
     }
@@ -298,7 +302,7 @@ static void fold_limit(struct plan_rel *limit)
     const int64_t count = limit->spec->u.limit.count, offset = limit->spec->u.limit.offset;
 
     while (below->spec->kind == EXEC_REL_PROJECT && below->predicate_count == 0 &&
-           !any_raises(below->exprs, below->schema.field_count)) {
+           !expr_any_raises(below->exprs, below->schema.field_count)) {
         below = below->inputs[0];
     }
     if (below->spec->kind != EXEC_REL_SORT || below->predicate_count != 0 || count < 0 ||
