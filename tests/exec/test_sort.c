@@ -8,12 +8,13 @@
 
 #include "expr_builder.h"
 #include "op_harness.h"
+#include "oracle/row_order.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COLUMNS_MAX = 5, KEYS_MAX = 4, COMPUTED = COLUMNS_MAX };
+enum { KEYS_MAX = 4 };
 
 /* The harness stands in for the job; this one function it leaves to us. */
 enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *refused,
@@ -22,11 +23,6 @@ enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *
     return EXEC_FAIL(err, EXEC_MEMORY_BUDGET, "%s: %s", what,
                      refused == NULL ? "system" : refused->name);
 }
-
-struct case_key {
-    uint32_t column; /* COMPUTED: whether column 0 is null */
-    enum exec_direction direction;
-};
 
 struct sort_case {
     struct cells cells;
@@ -39,61 +35,11 @@ struct sort_case {
 /* ---- the twin
  * -------------------------------------------------------------------------------------------- */
 
-static const struct sort_case *twin; /* qsort() has no context */
+static struct row_order twin; /* qsort() has no context */
 
-static int twin_key(const struct case_key *key, uint32_t a, uint32_t b)
+static int twin_order(const void *a, const void *b)
 {
-    const struct cell *x = cells_at(&twin->cells, a, key->column == COMPUTED ? 0 : key->column);
-    const struct cell *y = cells_at(&twin->cells, b, key->column == COMPUTED ? 0 : key->column);
-    const bool descending =
-        key->direction == EXEC_DESC_NULLS_FIRST || key->direction == EXEC_DESC_NULLS_LAST;
-    const bool nulls_first =
-        key->direction == EXEC_ASC_NULLS_FIRST || key->direction == EXEC_DESC_NULLS_FIRST;
-    int order;
-
-    if (key->column == COMPUTED) {
-        order = (int)x->null - (int)y->null;
-    } else if (x->null || y->null) {
-        order = (int)x->null - (int)y->null;
-        return nulls_first ? -order : order;
-    } else {
-        order = cell_compare(x, y, &twin->types[key->column]);
-    }
-    return descending ? -order : order;
-}
-
-static int twin_bytes(const struct cell *x, const struct cell *y, const struct exec_type *type)
-{
-    const float x_single = (float)x->real;
-    const float y_single = (float)y->real;
-
-    if (x->null || y->null) {
-        return 0;
-    }
-    if (type->kind == EXEC_TYPE_FLOAT64) {
-        return memcmp(&x->real, &y->real, 8);
-    }
-    return type->kind == EXEC_TYPE_FLOAT32 ? memcmp(&x_single, &y_single, 4) : 0;
-}
-
-static int twin_order(const void *a_row, const void *b_row)
-{
-    const uint32_t a = *(const uint32_t *)a_row;
-    const uint32_t b = *(const uint32_t *)b_row;
-    int order = 0;
-
-    for (uint32_t k = 0; order == 0 && k < twin->key_count; k++) {
-        order = twin_key(&twin->keys[k], a, b);
-    }
-    for (uint32_t c = 0; order == 0 && c < twin->cells.column_count; c++) {
-        const struct case_key whole = {c, EXEC_ASC_NULLS_LAST};
-        order = twin_key(&whole, a, b);
-    }
-    for (uint32_t c = 0; order == 0 && c < twin->cells.column_count; c++) {
-        order =
-            twin_bytes(cells_at(&twin->cells, a, c), cells_at(&twin->cells, b, c), &twin->types[c]);
-    }
-    return order;
+    return row_order_total(&twin, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static void twin_lines(const struct sort_case *sort_case, struct lines *lines)
@@ -107,7 +53,8 @@ static void twin_lines(const struct sort_case *sort_case, struct lines *lines)
     for (uint32_t r = 0; r < row_count; r++) {
         rows[r] = r;
     }
-    twin = sort_case;
+    twin = (struct row_order){&sort_case->cells, sort_case->types, sort_case->keys,
+                              sort_case->key_count};
     qsort(rows, row_count, sizeof *rows, twin_order);
     for (int64_t i = sort_case->offset; i < end; i++) {
         const struct cell *cells[COLUMNS_MAX];

@@ -17,68 +17,11 @@ enum exec_code job_memory_error(struct exec_error *err, const struct nu_budget *
 /* ---- the twin
  * -------------------------------------------------------------------------------------------- */
 
-static const struct window_case *twin; /* qsort() has no context */
+static struct row_order twin; /* qsort() has no context */
 
-static int twin_key(const struct case_key *key, uint32_t a, uint32_t b)
+static int twin_order(const void *a, const void *b)
 {
-    const struct cell *x = cells_at(&twin->cells, a, key->column == COMPUTED ? 0 : key->column);
-    const struct cell *y = cells_at(&twin->cells, b, key->column == COMPUTED ? 0 : key->column);
-    const bool descending =
-        key->direction == EXEC_DESC_NULLS_FIRST || key->direction == EXEC_DESC_NULLS_LAST;
-    const bool nulls_first =
-        key->direction == EXEC_ASC_NULLS_FIRST || key->direction == EXEC_DESC_NULLS_FIRST;
-    int order;
-
-    if (key->column == COMPUTED) {
-        order = (int)x->null - (int)y->null;
-    } else if (x->null || y->null) {
-        order = (int)x->null - (int)y->null;
-        return nulls_first ? -order : order;
-    } else {
-        order = cell_compare(x, y, &twin->types[key->column]);
-    }
-    return descending ? -order : order;
-}
-
-static int twin_bytes(const struct cell *x, const struct cell *y, const struct exec_type *type)
-{
-    const float x_single = (float)x->real;
-    const float y_single = (float)y->real;
-
-    if (x->null || y->null) {
-        return 0;
-    }
-    if (type->kind == EXEC_TYPE_FLOAT64) {
-        return memcmp(&x->real, &y->real, 8);
-    }
-    return type->kind == EXEC_TYPE_FLOAT32 ? memcmp(&x_single, &y_single, 4) : 0;
-}
-
-static int twin_keys(uint32_t first, uint32_t count, uint32_t a, uint32_t b)
-{
-    int order = 0;
-
-    for (uint32_t k = first; order == 0 && k < first + count; k++) {
-        order = twin_key(&twin->keys[k], a, b);
-    }
-    return order;
-}
-
-static int twin_order(const void *a_row, const void *b_row)
-{
-    const uint32_t a = *(const uint32_t *)a_row;
-    const uint32_t b = *(const uint32_t *)b_row;
-    int order = twin_keys(0, twin->partition_count + twin->order_count, a, b);
-
-    for (uint32_t c = 0; order == 0 && c < twin->cells.column_count; c++) {
-        const struct case_key whole = {c, EXEC_ASC_NULLS_LAST};
-        order = twin_key(&whole, a, b);
-    }
-    for (uint32_t c = 0; order == 0 && c < twin->cells.column_count; c++) {
-        order =
-            twin_bytes(cells_at(&twin->cells, a, c), cells_at(&twin->cells, b, c), &twin->types[c]);
-    }
-    return order;
+    return row_order_total(&twin, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static void twin_line(const struct window_case *window_case, uint32_t row, const int64_t *values,
@@ -110,13 +53,15 @@ static void twin_lines(const struct window_case *window_case, struct lines *line
     for (uint32_t r = 0; r < row_count; r++) {
         rows[r] = r;
     }
-    twin = window_case;
+    twin = (struct row_order){&window_case->cells, window_case->types, window_case->keys,
+                              window_case->partition_count + window_case->order_count};
     qsort(rows, row_count, sizeof *rows, twin_order);
     for (uint32_t i = 0; i < row_count; i++) {
-        const bool starts =
-            i == 0 || twin_keys(0, twin->partition_count, rows[i - 1], rows[i]) != 0;
-        const bool differs = starts || twin_keys(twin->partition_count, twin->order_count,
-                                                 rows[i - 1], rows[i]) != 0;
+        const bool starts = i == 0 || row_order_by_keys(&twin, 0, window_case->partition_count,
+                                                        rows[i - 1], rows[i]) != 0;
+        const bool differs =
+            starts || row_order_by_keys(&twin, window_case->partition_count,
+                                        window_case->order_count, rows[i - 1], rows[i]) != 0;
         values[EXEC_WINDOW_ROW_NUMBER] = starts ? 1 : values[EXEC_WINDOW_ROW_NUMBER] + 1;
         values[EXEC_WINDOW_RANK] =
             differs ? values[EXEC_WINDOW_ROW_NUMBER] : values[EXEC_WINDOW_RANK];

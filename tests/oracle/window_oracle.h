@@ -3,16 +3,11 @@
 
 #include "sort/window.h"
 
-#include "exec/op_harness.h"
+#include "oracle/row_order.h"
 
 /* A window over cells, run in the operator harness and counted row by row behind a qsort(). */
 
-enum { COLUMNS_MAX = 5, KEYS_MAX = 5, FUNCTIONS_MAX = 3, COMPUTED = COLUMNS_MAX };
-
-struct case_key {
-    uint32_t column; /* COMPUTED: whether column 0 is null */
-    enum exec_direction direction;
-};
+enum { KEYS_MAX = 5, FUNCTIONS_MAX = 3 };
 
 struct window_case {
     struct cells cells;
